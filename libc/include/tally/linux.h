@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What a program that talks to Linux peers needs of Linux's own numbers. */
+#ifndef TALLY_LINUX_H
+#define TALLY_LINUX_H
+
+/**
+ * linux_errno - newlib's errno value as Linux x86-64 numbers it
+ *
+ * For wire protocols that carry errno values (netperf).  Unknown: EIO (5).
+ */
+int linux_errno(int err);
+
+#endif

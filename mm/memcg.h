@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory groups: what the rest of the kernel may ask of accounting.
+ *
+ * A charge belongs to an *owner*, the small object that stands for a group in
+ * pages, objects and sockets.  NULL is the root group: nothing is charged.
+ * Every charged page (and every page of byte or socket credit) also holds one
+ * reference to its owner, taken in batches together with the charge, so
+ * nothing else needs to count references per page.
+ *
+ * Units: pages unless a name says bytes.
+ */
+#ifndef MM_MEMCG_H
+#define MM_MEMCG_H
+
+#include "mm/page.h"
+#include "kernel/errno.h"
+
+struct memcg;
+struct owner;
+struct process;
+
+/* Keys of memory.stat that charges belong to. */
+enum memcg_kind {
+	MEMCG_ANON, MEMCG_FILE, MEMCG_KERNEL, MEMCG_KSTACK, MEMCG_PGTABLE, MEMCG_SLAB,
+	MEMCG_PERCPU, MEMCG_SOCK, MEMCG_VMALLOC, MEMCG_SHMEM, NR_MEMCG_KINDS
+};
+/* Event counts of memory.stat. */
+enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
+
+#define CHARGE_NOFAIL  (1u << 0) /* force, past the limit */
+#define CHARGE_NOSLEEP (1u << 1) /* no reclaim, no OOM kill: fail at once */
+#define CHARGE_NOOOM   (1u << 2) /* may reclaim, but fails instead of killing */
+
+/**
+ * memcg_charge - charge @pages of @kind to a group and all above it
+ * Context: thread.  Sleeps unless CHARGE_NOSLEEP.
+ * Return: 0, or -ENOMEM with nothing charged (and the events counted).
+ */
+int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags) __must_check;
+void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind);
+
+/* The same for a page block: sets page->owner and charge_kind.  page_put() uncharges. */
+int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags) __must_check;
+void memcg_uncharge_page(struct page *p);
+
+/* Bytes (slab objects, small kernel memory): kept per owner in whole pages plus a remainder. */
+int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsigned flags) __must_check;
+void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind);
+
+void memcg_count_event(struct owner *o, enum memcg_count c);
+
+/*
+ * owner of the current process's group.  Borrowed: valid until the caller
+ * sleeps; take a reference to keep it.  NULL: root group, kernel threads, or
+ * accounting is off.
+ */
+struct owner *current_owner(void);
+void owner_get(struct owner *o); /* NULL is fine */
+void owner_put(struct owner *o);
+/* The live group an owner now stands for (its own, or after removal the nearest living ancestor). Under RCU. */
+struct memcg *owner_memcg(struct owner *o);
+
+/* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
+struct memcg *memcg_of_process(struct process *p); /* under RCU; never NULL */
+void memcg_fork(struct process *child, struct process *parent); /* parent NULL: root */
+void memcg_exit(struct process *p); /* last thread gone */
+/* "/a/b" into buf, for /proc/PID/cgroup. */
+int memcg_path(struct process *p, char *buf, size_t n);
+
+/**
+ * Socket memory (net/sock_mem.c): a socket's byte credit, charged in pages.
+ * Embedded in each socket; the socket's ownership protects it.
+ */
+struct sock_mem {
+	struct owner *owner;  /* referenced; NULL: root */
+	int64_t credit;       /* bytes charged and not in use, 0 <= credit < PAGE_SIZE between calls */
+	uint64_t pages;       /* charged now */
+	uint64_t used;        /* bytes in use (truesize of what is queued) */
+};
+void sock_mem_init(struct sock_mem *m, struct owner *o);
+/* Reserve @bytes for the socket: 0 or -ENOMEM (limit). CHARGE_* flags. */
+int sock_mem_charge(struct sock_mem *m, size_t bytes, unsigned flags) __must_check;
+void sock_mem_uncharge(struct sock_mem *m, size_t bytes);
+/* Accept: move the whole charge to @o; forced. */
+void sock_mem_move(struct sock_mem *m, struct owner *o);
+void sock_mem_destroy(struct sock_mem *m); /* used must be 0; gives everything back */
+/* Is the owner's group (or an ancestor) near its limit: shrink windows. */
+bool sock_mem_pressure(const struct sock_mem *m);
+/* Bytes that could still be charged on the path to the root now; SIZE_MAX without a limit. */
+uint64_t sock_mem_headroom(const struct sock_mem *m);
+void sock_mem_count_dropped(struct sock_mem *m); /* memory.events sock_dropped */
+
+void memcg_init(void);
+const char *memcg_preset_name(void); /* for records */
+bool memcg_enabled(void);            /* false under memcg=off */
+
+/* OOM: picks and kills inside @mg (NULL: the machine). Return: true if something was killed or is dying. */
+bool oom_kill(struct memcg *mg, const char *why, uint64_t pages);
+
+#endif /* MM_MEMCG_H */

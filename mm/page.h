@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * struct page: one per physical page of RAM, 64 bytes, and the page allocator.
+ *
+ * Interface: page_alloc() / page_put(); page_get() for a further reference.
+ *            A page is freed when its last reference goes; if it carries an
+ *            owner it is uncharged then.
+ * Invariant: refs == 0 exactly while the page is free or in a per-CPU list.
+ * Locks:     zone lock (thread context) for the buddy lists; per-CPU lists are
+ *            touched with interrupts off by their CPU only.
+ */
+#ifndef MM_PAGE_H
+#define MM_PAGE_H
+
+#include "arch/arch.h"
+#include "kernel/list.h"
+
+struct owner;
+struct inode;
+struct kmem_cache;
+
+#define MAX_ORDER 10 /* largest block: 2^10 pages = 4 MiB */
+
+/* What a page is used for: /proc/meminfo adds these up, and their sum is the total. */
+enum page_kind {
+	PAGE_FREE, PAGE_RESERVED, PAGE_KERNEL, PAGE_SLAB, PAGE_KSTACK, PAGE_PGTABLE, PAGE_ANON,
+	PAGE_FILE, PAGE_NET, PAGE_PERCPU, NR_PAGE_KINDS
+};
+
+/*
+ * Legend: [a] atomic, [o] whoever holds the only reference or allocated it,
+ *         [k] as the owning subsystem says
+ */
+struct page {
+	_Atomic uint32_t refs;    /* [a] */
+	uint8_t kind;             /* [o] enum page_kind */
+	uint8_t order;            /* [o] of the block this page heads */
+	uint8_t charge_kind;      /* [o] enum memcg_kind, valid while owner is set */
+	uint8_t pad;
+	_Atomic uint32_t flags;   /* [a] PG_* */
+	_Atomic int32_t mapcount; /* [a] user mappings */
+	struct owner *owner;      /* [o] group that is charged; NULL: nobody */
+	struct list_head lru;     /* [k] free list, LRU, subsystem's list */
+	union {
+		struct {                    /* file pages */
+			struct inode *inode; /* [k] under the inode's page index lock */
+			uint64_t index;      /* page number in the file */
+		};
+		struct {                    /* slab pages */
+			struct kmem_cache *cache;
+			void *freelist;
+		};
+	};
+	union {
+		uint64_t priv;
+		struct { uint16_t inuse, total; uint32_t slab_cpu; };
+	};
+};
+_Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line");
+
+#define PG_dirty   (1u << 0)
+#define PG_locked  (1u << 1)
+#define PG_lru     (1u << 2)
+#define PG_active  (1u << 3)
+#define PG_unevictable (1u << 4)
+#define PG_uptodate (1u << 5)
+#define PG_head    (1u << 6)
+
+/* Allocation flags. */
+typedef unsigned gfp_t;
+#define GFP_KERNEL  0u        /* may sleep and reclaim */
+#define GFP_ATOMIC  (1u << 0) /* may not sleep; may use the reserve */
+#define GFP_ZERO    (1u << 1)
+#define GFP_ACCOUNT (1u << 2) /* charge to the current process's group */
+#define GFP_NOWARN  (1u << 3)
+#define GFP_IRQ     (1u << 4) /* interrupt handler: per-CPU reserve only */
+
+/**
+ * page_alloc - get 2^order pages in one block
+ * @kind: what for (accounting of the machine, not of groups)
+ * @gfp: GFP_ACCOUNT charges MEMCG_KERNEL pages to current_owner()
+ *
+ * Context: thread unless GFP_IRQ.  Return: first page with one reference, or
+ * NULL (no memory, or the group's limit).  fail.alloc=N makes every Nth fail.
+ */
+struct page *page_alloc(unsigned order, enum page_kind kind, gfp_t gfp);
+static inline void page_get(struct page *p)
+{
+	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+void page_free_block(struct page *p); /* last reference gone; not for general use */
+static inline void page_put(struct page *p)
+{
+	if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) == 1)
+		page_free_block(p);
+}
+static inline void *page_virt(const struct page *p)
+{
+	return pfn_to_virt(page_to_pfn(p));
+}
+static inline struct page *virt_to_page(const void *v)
+{
+	return pfn_to_page(virt_to_pfn(v));
+}
+
+/* Machine-wide figures, pages. */
+struct page_stats {
+	uint64_t total, free, kind[NR_PAGE_KINDS], pcp; /* pcp: part of free, in per-CPU lists */
+};
+void page_stats(struct page_stats *out); /* exact when nothing is in flight */
+uint64_t page_nr_free(void);             /* cheap, may be a little stale */
+
+void page_alloc_init(void);   /* takes over from bootmem */
+void page_drain_pcp(void);    /* returns all per-CPU lists to the buddy; sleeps */
+
+#endif /* MM_PAGE_H */
