@@ -110,7 +110,6 @@ static __always_inline void cpu_relax(void)
 #define VMEMMAP_BASE    0xffffea0000000000UL /* struct page of every RAM page */
 #define MMIO_BASE       0xfffffe0000000000UL /* device registers, one PML4 slot */
 #define KERNEL_BASE     0xffffffff80000000UL /* the image; physical 0 */
-#define USER_TOP        0x00007ffffffff000UL /* first address user memory may not have */
 
 static __always_inline void *phys_to_virt(uint64_t pa)
 {
