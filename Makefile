@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Entry points.  `make help` lists them.  O= names the output folder,
+# Entry points; `make help` lists them.  O= names the output folder,
 # CONFIG=debug adds assertions, poison and the undefined-behaviour sanitizer,
 # CC=clang-14 builds the kernel with clang, V=1 shows the commands.
 
@@ -14,25 +14,38 @@ export LC_ALL := C
 export TZ := UTC
 export SOURCE_DATE_EPOCH ?= 0
 
-SETUP := tools/setup
-
 .DELETE_ON_ERROR:
 .SECONDARY:
+.SUFFIXES:
 
 .PHONY: all help clean setup
 all: $(O)/tally.elf
 
+# What this call needs beyond gcc and make is installed first; a look at the
+# package list (20 ms) when nothing is missing.  SETUP= (empty) skips it.
+SETUP   ?= tools/setup
+GOALS   := $(or $(MAKECMDGOALS),all)
+NEEDS   := $(if $(filter-out clean help setup,$(GOALS)),build)
+NEEDS   += $(if $(filter run shell smoke check check-qemu,$(GOALS)),run)
+NEEDS   += $(if $(filter iso check check-qemu,$(GOALS)),iso)
+NEEDS   += $(if $(filter check check-%,$(GOALS)),test)
+ifneq ($(and $(strip $(SETUP)),$(strip $(NEEDS))),)
+ifneq ($(shell $(SETUP) $(NEEDS) >&2 && echo ok),ok)
+$(error packages are missing)
+endif
+endif
+
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make               newlib (once), our programs, $(O)/tally.elf
-## make clean         remove $(O) (newlib stays; remove $(NEWLIB) by hand)
+## make               newlib (once), our programs, build/tally.elf
+## make clean         remove build/ (or O=), newlib included
 clean:
 	rm -rf $(O)
 
 ## make setup         install every Debian package that any target needs
 setup:
-	$(SETUP) all
+	tools/setup all
 
 -include mk/kernel.mk
 include mk/apps.mk

@@ -23,8 +23,9 @@ APPLIB_OBJ := $(patsubst apps/lib/%.c,$(O)/apps/lib/%.o,$(wildcard apps/lib/*.c)
 APP_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-pic -fno-pie \
 	-fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections \
-	-nostdinc -isystem libc/include -isystem $(NEWLIB)/include \
-	-isystem $(shell $(APP_CC) -print-file-name=include) -D_GNU_SOURCE -I.
+	-nostdinc -isystem libc/include -isystem $(shell $(APP_CC) -print-file-name=include) \
+	-isystem $(NEWLIB)/include -D_GNU_SOURCE \
+	-D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1 -D_POSIX_CPUTIME=1 -I.
 APP_LDFLAGS := -static -nostdlib -no-pie -Wl,--gc-sections -Wl,--build-id=none \
 	-Wl,-z,noexecstack -Wl,-z,max-page-size=4096
 
@@ -34,7 +35,6 @@ newlib: $(NEWLIB_OK)
 
 # The lock: two make processes with different O may want newlib at once.
 $(NEWLIB_OK):
-	$(Q)$(SETUP) build
 	@mkdir -p $(NEWLIB)
 	@echo "  NEWLIB  $(NEWLIB) (once, about a minute)"
 	$(Q)flock $(NEWLIB)/.lock tools/build-newlib $(NEWLIB) $(NEWLIB_TAR)

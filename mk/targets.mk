@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+#
+# What people start: the main job, a shell, and the plugins that the runner loads.
+
+PRESETS ?= off,linux-4.13,linux-6.0,linux-6.1,linux-6.16,tally
+CLIENTS ?= 36
+CPUS    ?= 72
+SECS    ?= $(if $(QUICK),1,5)
+ROUNDS  ?= $(if $(QUICK),1,3)
+
+TALLY   := O=$(O) tools/tally
+PLUGINS := $(patsubst tools/plugin/%.c,$(O)/plugin/%.so,$(wildcard tools/plugin/*.c))
+
+.PHONY: run shell plugins
+## make run           72 CPUs in QEMU, the netperf recipe at root and in a group, a table
+##                    (JSON=FILE keeps the records, QUICK=1 takes seconds per preset)
+run: $(O)/tally.elf
+	$(Q)$(TALLY) experiment recipe -n $(CLIENTS) -l $(SECS) -r $(ROUNDS) --presets $(PRESETS) \
+		--smp $(CPUS) $(if $(JSON),--json $(JSON))
+
+## make shell         a busybox shell in QEMU; Ctrl-A X leaves
+shell: $(O)/tally.elf
+	$(Q)$(TALLY) run --smp $(CPUS)
+
+## make plugins       QEMU plugins that count instructions
+plugins: $(PLUGINS)
+
+all: $(PLUGINS)
+
+$(O)/plugin/%.so: tools/plugin/%.c
+	@mkdir -p $(@D)
+	@echo "  PLUGIN  $@"
+	$(Q)gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+#
+# make check: the layer check, the host tests, the simulator's smoke, then
+# everything that drives QEMU.  Parts write one line "NAME: N passed, N failed"
+# and the sum closes the output (tools/check-all).
+
+CHECK_PARTS := layers
+ifneq ($(wildcard mk/host.mk),)
+CHECK_PARTS += host
+endif
+ifneq ($(wildcard mk/sim.mk),)
+CHECK_PARTS += sim
+endif
+CHECK_PARTS += qemu
+
+.PHONY: check check-layers check-qemu
+## make check         every test that needs no other kernel; closes with "N passed, N failed"
+check: $(O)/tally.elf $(PLUGINS)
+	$(Q)tools/check-all $(MAKE) O=$(O) -- $(CHECK_PARTS)
+
+## make check-layers  include lines respect the layers (docs/architecture.md)
+check-layers:
+	$(Q)tools/check-layers
+
+## make check-qemu    tests/qemu: the runner, boot topologies, shell, netperf
+check-qemu: $(O)/tally.elf $(PLUGINS)
+	$(Q)O=$(O) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/qemu $(PYTEST)
