@@ -114,37 +114,42 @@ struct file {
 	_Atomic unsigned flags;     /* O_* status flags */
 	unsigned mode;              /* FMODE_*, constant */
 	_Atomic int refs;
+	uint32_t anon_mode;         /* without an inode: st_mode (file_alloc: 0600; sockets set S_IFSOCK | 0777) */
+	_Atomic uint64_t anon_ino;  /* without an inode: st_ino, given when first asked for */
 	struct mutex pos_lock;      /* protects pos */
 	loff_t pos;
+	struct list_head ep_links;  /* epoll sets that watch it; under epoll's lock */
 };
-#define FMODE_READ  1u
-#define FMODE_WRITE 2u
-#define FMODE_PATH  4u
-
-struct inode_ops {
-	struct dentry *(*lookup)(struct inode *dir, const char *name, size_t len); /* only for computed trees; may be NULL */
-	int (*create)(struct inode *dir, struct dentry *d, unsigned mode, uint64_t rdev, struct inode **out); /* regular, fifo, device, socket */
-	int (*mkdir)(struct inode *dir, struct dentry *d, unsigned mode);
-	int (*rmdir)(struct inode *dir, struct dentry *d);
-	int (*unlink)(struct inode *dir, struct dentry *d);
-	int (*link)(struct inode *dir, struct dentry *d, struct inode *target);
-	int (*symlink)(struct inode *dir, struct dentry *d, const char *target);
-	int (*rename)(struct inode *odir, struct dentry *od, struct inode *ndir, struct dentry *nd, unsigned flags);
-	const char *(*readlink)(struct inode *i, char *buf, size_t n); /* in buf or constant; ERR_PTR */
-	int (*truncate)(struct inode *i, loff_t size);
-	int (*getattr)(struct inode *i, struct kstat *st);
-	void (*evict)(struct inode *i); /* last reference of an unlinked inode, or unmount */
-};
+#define FMODE_READ   1u
+#define FMODE_WRITE  2u
+#define FMODE_PATH   4u
+#define FMODE_STREAM 8u /* no position: pipes, sockets, terminals */
 
 /* File-descriptor side, used by system calls of every part. */
 struct files; /* a process's descriptor table */
 struct file *fget(int fd);               /* current process; NULL if closed; takes a reference */
 void fput(struct file *f);               /* may sleep (release) */
+/*
+ * A descriptor for the length of one call.  A process with one thread needs no
+ * reference: only it can close the descriptor.
+ */
+struct fdref {
+	struct file *file; /* NULL: bad descriptor (or O_PATH) */
+	bool put;
+};
+struct fdref fdget(int fd);
+struct fdref fdget_path(int fd); /* O_PATH is welcome */
+static inline void fdput(struct fdref r)
+{
+	if (r.put)
+		fput(r.file);
+}
 static inline void file_get(struct file *f)
 {
 	atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
 }
-struct file *file_alloc(const struct file_ops *ops, unsigned flags, void *priv); /* charged; NULL: no memory or limit */
+/* Without dentry and inode; mode from the access bits of @flags, plus FMODE_STREAM. Charged; NULL: no memory or limit. */
+struct file *file_alloc(const struct file_ops *ops, unsigned flags, void *priv);
 int fd_alloc(unsigned flags, int from);  /* reserves a number (O_CLOEXEC honoured); -EMFILE, -ENOMEM */
 void fd_install(int fd, struct file *f); /* takes over the reference */
 void fd_release(int fd);                 /* give back a reserved number */
@@ -158,7 +163,7 @@ void files_close_on_exec(struct files *f);
 
 /* Working directory, root, umask: shared or copied by clone. */
 struct fs_context;
-struct fs_context *fs_context_create(void);
+struct fs_context *fs_context_create(void); /* root and cwd "/", umask 022 */
 struct fs_context *fs_context_clone(struct fs_context *c);
 void fs_context_get(struct fs_context *c);
 void fs_context_put(struct fs_context *c);
@@ -171,6 +176,12 @@ int vfs_stat_file(struct file *f, struct kstat *st);
 /* Absolute path of a dentry into the end of buf; returns its start. */
 char *dentry_path(struct dentry *d, char *buf, size_t n);
 int vfs_mkdir(const char *path, unsigned mode);
+int vfs_mkdir_parents(const char *path, unsigned mode); /* and what is missing above it; existing is fine */
+int vfs_symlink(const char *target, const char *path);
+int vfs_mknod(const char *path, unsigned mode, uint64_t rdev);
+/* exec: forbids writing while the file runs.  0 or -ETXTBSY. */
+int file_deny_write(struct file *f);
+void file_allow_write(struct file *f);
 int vfs_mount(const char *source, const char *target, const char *fstype, unsigned long flags, const char *data);
 
 /* Poll. */
@@ -186,7 +197,7 @@ static inline void poll_wait(struct file *f, struct wait_queue *q, struct poll_t
 
 /*
  * Text files that are computed when read (procfs, cgroupfs): show() prints
- * into a growing buffer.
+ * into a growing buffer; see text_open() in fs/inode.h.
  */
 struct seq {
 	char *buf;
@@ -200,6 +211,8 @@ void seq_write(struct seq *s, const void *p, size_t n);
 /* procfs: register a file /proc/PATH. show: 0 or -errno. write: whole string, bytes or -errno; may be NULL. */
 int proc_register(const char *path, unsigned mode, int (*show)(struct seq *s, void *arg),
 		  ssize_t (*write)(const char *text, size_t n, void *arg), void *arg);
+/* The same for /proc/net, /proc/sys … with a path that is a symbolic link. */
+int proc_symlink(const char *path, const char *target);
 /* devfs: register /dev/NAME as a character device. */
 int dev_register(const char *name, unsigned mode, uint64_t rdev, const struct file_ops *ops, void *priv);
 #define MKDEV(ma, mi) (((uint64_t)(ma) << 8) | (mi)) /* enough for majors < 4096, minors < 256 */
