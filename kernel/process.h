@@ -3,9 +3,14 @@
  * Processes: what threads of one program share.
  *
  * Locks: process_lock (spinlock) over the process tree, the pid table's
- *        writers, sessions and groups; sighand->lock over handlers and pending
- *        signals of a process.  Order: process_lock, then sighand->lock.
- *        The pid table is read under RCU.
+ *        writers, sessions and groups; sighand->lock over handlers, pending
+ *        signals, stop state and blocked masks of a process.
+ *        Order: process_lock, then sighand->lock, then wait queues.
+ *        The pid table is read under RCU for processes.
+ *        The list of threads changes under both locks: holding one is enough
+ *        to walk it.
+ * Life time: refs; one is the pid table's (dropped when the process is reaped),
+ *        one is held together by its threads.  Memory goes after a grace period.
  */
 #ifndef KERNEL_PROCESS_H
 #define KERNEL_PROCESS_H
@@ -22,6 +27,18 @@ struct vm_space;
 struct memcg;
 struct owner;
 struct tty;
+struct file;
+struct regs;
+
+#define NR_GROUPS 32 /* supplementary groups of a process */
+
+/* Indices of rlimits (Linux numbers) and their values. */
+enum {
+	RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS, RLIMIT_NPROC,
+	RLIMIT_NOFILE, RLIMIT_MEMLOCK, RLIMIT_AS, RLIMIT_LOCKS, RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE,
+	RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME, NR_RLIMITS
+};
+#define RLIM_INFINITY UINT64_MAX
 
 struct process {
 	pid_t pid;                       /* constant: the thread group's id */
@@ -31,60 +48,79 @@ struct process {
 	/* process_lock */
 	struct process *parent;
 	struct list_head children, sibling; /* child list of the parent */
-	struct list_head threads;           /* struct user_thread.group_link */
-	struct list_head all_link, pgrp_link;
-	int nr_threads;
+	struct list_head threads;           /* struct user_thread.group_link; see above */
+	struct list_head pgrp_link;         /* in the group's list (kernel/pid.c) */
+	int nr_threads;                     /* as the list */
 	pid_t pgid, sid;
 	struct tty *tty;                    /* controlling terminal */
 	int exit_code;                      /* wait status; valid once state is zombie */
-	int exit_signal;
-	_Atomic int state;                  /* PROCESS_* */
-	bool did_exec, group_exit, stop_reported, continued, vfork_done;
+	int exit_signal;                    /* to the parent when it ends; 0: none */
+	_Atomic int state;                  /* PROCESS_*; STOPPED under sighand->lock too */
+	bool did_exec, vfork_done;
+
+	/* sighand->lock */
+	bool group_exit;                    /* all threads are to end with exit_code */
+	bool stop_reported;                 /* the present stop was returned by wait4() */
+	bool continued;                     /* for WCONTINUED */
+	bool stop_notify, cont_notify;      /* the parent is still to be told */
+	int stop_sig;                       /* threads are to stop; 0: no */
+	int nr_stopped;                     /* threads that did */
+	struct sigqueue pending;            /* signals for any thread */
 
 	struct wait_queue child_wait;       /* wait4() of this process; vfork */
 
-	/* constant while the caller is a thread of it */
+	/* constant while the caller is a thread of it; others use process_*_get() */
 	_Atomic(struct vm_space *) space;
 	struct files *files;
 	struct fs_context *fs;
-	struct sighand *sighand;
+	struct sighand *sighand;            /* constant for life */
 
 	/* accounting (mm/memcg.c): the group, RCU; links under memcg's lock */
 	_Atomic(struct memcg *) memcg;
 	struct list_head memcg_link;
 
 	_Atomic int oom_score_adj;
-	uint32_t uid, gid, euid, egid;
-	uint64_t rlimits[16][2];
-	uint64_t start_ns;
-	uint64_t exited_user_ns, exited_system_ns; /* of threads that have gone */
-	uint64_t children_user_ns, children_system_ns;
-	uint64_t minflt, majflt;
+	uint32_t uid, gid, euid, egid, suid, sgid; /* written by its own threads */
+	unsigned nr_groups;
+	uint32_t groups[NR_GROUPS];
+	uint64_t rlimits[NR_RLIMITS][2];    /* soft, hard */
+	int nice;
+	uint64_t start_ns;                  /* clock_ns() */
+	_Atomic uint64_t exited_user_ns, exited_system_ns; /* of threads that have gone */
+	uint64_t children_user_ns, children_system_ns; /* of reaped children; process_lock */
+	_Atomic uint64_t minflt, majflt;
 	char name[16];
-	char *cmdline;                      /* NUL-separated argv, kmalloc'ed */
+	char *cmdline;                      /* NUL-separated argv, kmalloc'ed; process_lock */
 	size_t cmdline_len;
-	struct file *exe;
+	struct file *exe;                   /* process_lock */
 	uintptr_t mm_arg_start, mm_arg_end; /* stack addresses */
-	struct timer *alarm;                /* ITIMER_REAL, private to kernel/sys_time.c */
-	void *posix_timers;
+	struct itimer *alarm;               /* ITIMER_REAL, private to kernel/sys_itimer.c */
+	struct posix_timers *posix_timers;  /* private to kernel/sys_itimer.c */
 };
 enum { PROCESS_ALIVE, PROCESS_STOPPED, PROCESS_ZOMBIE, PROCESS_DEAD };
 
-/* The user side of a thread (thread->user). */
+/* The user side of a thread (thread->user).  Valid while it is in process->threads. */
 struct user_thread {
 	struct thread *thread;
 	struct process *process;
 	struct list_head group_link;
-	uint64_t blocked;            /* signal mask; written by the thread itself */
+	uint64_t blocked;            /* signal mask; written by the thread itself, sighand->lock */
 	uint64_t saved_blocked;      /* sigsuspend, ppoll: restored after the handler */
 	bool restore_blocked;
-	_Atomic uint64_t pending;    /* thread-directed, under sighand->lock */
-	struct siginfo_slot *queue;  /* details, under sighand->lock */
+	struct sigqueue pending;     /* thread-directed; sighand->lock */
+	bool stopped;                /* counted in process->nr_stopped; sighand->lock */
+	bool exec_killed;            /* ends because another thread calls execve() */
 	uintptr_t altstack_sp; size_t altstack_size; int altstack_flags;
 	uint32_t __user *clear_child_tid;
 	void __user *robust_list; size_t robust_len;
-	long restart_arg[4];         /* ERESTART_RESTARTBLOCK */
+	long (*restart_fn)(struct user_thread *u); /* restart_syscall() */
+	uint64_t restart_arg[6];     /* ERESTART_RESTARTBLOCK */
+	struct regs *start_regs;     /* of a new thread until it runs */
+	uint64_t timer_slack_ns;     /* prctl() only remembers it */
 };
+
+extern struct spinlock process_lock;
+extern struct process *init_process; /* pid 1; NULL before it starts */
 
 static inline struct process *current_process(void)
 {
@@ -98,10 +134,34 @@ static inline struct user_thread *current_user(void)
 struct process *process_find_get(pid_t pid); /* reference; NULL */
 void process_get(struct process *p);
 void process_put(struct process *p);
-struct thread *thread_find_get(pid_t tid);
+struct thread *thread_find_get(pid_t tid); /* user threads only */
 /* Calls @fn for every process, RCU held (no sleeping); stops when it returns true. */
 void process_for_each(bool (*fn)(struct process *p, void *arg), void *arg);
+/* Calls @fn for every thread of @p under process_lock; stops when it returns true. */
+void process_for_each_thread(struct process *p, bool (*fn)(struct thread *t, void *arg), void *arg);
+unsigned process_count(void); /* processes in the table, zombies included */
+
+/*
+ * What another process uses: referenced, or NULL once it has ended.
+ * Give back with vm_put(), files_put(), fs_context_put(), fput().
+ */
+struct vm_space *process_space_get(struct process *p);
+struct files *process_files_get(struct process *p);
+struct fs_context *process_fs_get(struct process *p);
+struct file *process_exe_get(struct process *p);
+/* CPU time of all its threads, past ones included. */
+void process_times(struct process *p, uint64_t *user_ns, uint64_t *system_ns);
+/* One letter as in /proc/PID/stat: R S D T Z. */
+char process_state_letter(struct process *p);
+/* argv into @buf, NUL-separated; bytes copied. */
+size_t process_cmdline(struct process *p, char *buf, size_t n);
+
+/* Process groups, for the terminal. */
+pid_t pgrp_session(pid_t pgid); /* session of an existing group, or -ESRCH */
+bool pgrp_is_orphaned(pid_t pgid);
+
 void __noreturn process_exit(int wait_status); /* exit_group of the current process */
+void __noreturn thread_exit_user(int wait_status); /* exit of the current thread */
 /* Starts /init (or init=) as pid 1; panics with a sentence if it can't. */
 void process_start_init(void);
 void process_init(void);
