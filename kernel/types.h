@@ -12,7 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdarg.h>
+#if defined(TALLY_HOSTED)
 #include <limits.h>
+#else /* gcc's limits.h wants a C library's behind it */
+#define CHAR_BIT  __CHAR_BIT__
+#define INT_MAX   __INT_MAX__
+#define INT_MIN   (-INT_MAX - 1)
+#define UINT_MAX  (INT_MAX * 2U + 1U)
+#define LONG_MAX  __LONG_MAX__
+#define LONG_MIN  (-LONG_MAX - 1L)
+#define ULONG_MAX (LONG_MAX * 2UL + 1UL)
+#endif
 
 typedef int64_t loff_t;
 #if !defined(TALLY_HOSTED)
