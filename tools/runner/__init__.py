@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The runner: QEMU, its channels, exit statuses, experiments (Python standard library only)."""
