@@ -65,6 +65,8 @@ _Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line"
 #define PG_unevictable (1u << 4)
 #define PG_uptodate (1u << 5)
 #define PG_head    (1u << 6)
+#define PG_buddy   (1u << 7) /* in a free list of the zone */
+#define PG_pcp     (1u << 8) /* in a per-CPU list */
 
 /* Allocation flags. */
 typedef unsigned gfp_t;
@@ -89,10 +91,29 @@ static inline void page_get(struct page *p)
 	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 void page_free_block(struct page *p); /* last reference gone; not for general use */
+void page_bad(const struct page *p, const char *what); /* debug build: panics with the page's fields */
 static inline void page_put(struct page *p)
 {
-	if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) == 1)
+	uint32_t old = atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel);
+
+	if (old == 1)
 		page_free_block(p);
+#ifdef CONFIG_DEBUG
+	else if (old == 0)
+		page_bad(p, "reference dropped that nobody holds (double free?)");
+#endif
+}
+/* A reference to a page that may be freed at this moment: false if it was free.  Then check that it is still the page you wanted. */
+static inline bool page_get_unless_free(struct page *p)
+{
+	uint32_t n = atomic_load_explicit(&p->refs, memory_order_relaxed);
+
+	do {
+		if (n == 0)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&p->refs, &n, n + 1, memory_order_acquire,
+							memory_order_relaxed));
+	return true;
 }
 static inline void *page_virt(const struct page *p)
 {
@@ -103,6 +124,21 @@ static inline struct page *virt_to_page(const void *v)
 	return pfn_to_page(virt_to_pfn(v));
 }
 
+/* One page, page aligned: zeroed; copied. */
+#if defined(TALLY_HOSTED)
+static inline void clear_page(void *p)
+{
+	__builtin_memset(p, 0, PAGE_SIZE);
+}
+static inline void copy_page(void *d, const void *s)
+{
+	__builtin_memcpy(d, s, PAGE_SIZE);
+}
+#else
+void clear_page(void *p);
+void copy_page(void *d, const void *s);
+#endif
+
 /* Machine-wide figures, pages. */
 struct page_stats {
 	uint64_t total, free, kind[NR_PAGE_KINDS], pcp; /* pcp: part of free, in per-CPU lists */
@@ -110,7 +146,24 @@ struct page_stats {
 void page_stats(struct page_stats *out); /* exact when nothing is in flight */
 uint64_t page_nr_free(void);             /* cheap, may be a little stale */
 
+/* Changes what an allocated page counts as.  Context: thread, the page's owner. */
+void page_set_kind(struct page *p, enum page_kind kind);
+
+/*
+ * fail.alloc=N: should this allocation of a user process fail?  Both page_alloc()
+ * and the slab ask; kernel threads are spared.
+ */
+extern unsigned fail_alloc_every;
+bool alloc_fail_slow(void);
+static inline bool alloc_should_fail(void)
+{
+	return unlikely(fail_alloc_every != 0) && alloc_fail_slow();
+}
+
 void page_alloc_init(void);   /* takes over from bootmem */
+void page_alloc_init_percpu(void); /* once nr_cpus is known: sizes the per-CPU lists */
 void page_drain_pcp(void);    /* returns all per-CPU lists to the buddy; sleeps */
+/* Gives RAM that was reserved at boot (modules, start-up code) to the allocator; bytes, page aligned. */
+void page_release_range(uint64_t start, uint64_t end);
 
 #endif /* MM_PAGE_H */

@@ -15,6 +15,7 @@ void *ioremap(uint64_t phys, size_t size); /* uncached; NULL without memory */
 void *kstack_alloc(struct owner *o);
 void kstack_free(void *stack);
 bool kstack_is_guard(uintptr_t addr); /* for the double-fault handler */
+void kstack_drain(void); /* gives cached stacks back; sleeps */
 void vmalloc_init(void);
 
 #endif /* MM_VMALLOC_H */
