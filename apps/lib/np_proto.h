@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * netperf's control protocol, version 2.7: every message is 164 words of 32
+ * bits, big-endian, in both directions.  This file is the codec; np_server.c
+ * and np_client.c are the two ends.  Words that are not set are 0.
+ */
+#ifndef APPS_LIB_NP_PROTO_H
+#define APPS_LIB_NP_PROTO_H
+
+#include <stdint.h>
+
+#define NP_WORDS 164
+#define NP_PORT	 12865 /* default of the control connection */
+
+/* Request types; an answer is request + 1, results are request + 2. */
+enum {
+	NP_DEBUG_ON = 1,
+	NP_DEBUG_OFF = 2,
+	NP_DEBUG_OK = 3,
+	NP_CPU_CALIBRATE = 5,
+	NP_PASSPHRASE = 6,
+	NP_TCP_STREAM = 10,
+	NP_SYSINFO = 600,
+};
+
+#define NP_UNKNOWN_REQUEST 998 /* W1 of the answer to a type that is not served */
+
+/* Address families as words: not AF_ values. */
+enum { NP_UNSPEC = 0, NP_INET = 4, NP_INET6 = 6 };
+
+/* How CPU use was measured. */
+enum { NP_CPU_UNKNOWN = 0, NP_CPU_PROC_STAT = 8 };
+
+struct np_msg {
+	uint32_t w[NP_WORDS]; /* host order; np_send and np_recv convert */
+};
+
+/* Word @n as a float, words @n and @n+1 as a double (upper half first). */
+void np_set_float(struct np_msg *m, unsigned n, float value);
+void np_set_double(struct np_msg *m, unsigned n, double value);
+float np_get_float(const struct np_msg *m, unsigned n);
+double np_get_double(const struct np_msg *m, unsigned n);
+
+/**
+ * np_send - write one message
+ * Return: 0, or -1 with errno.
+ */
+int np_send(int fd, const struct np_msg *m);
+
+/**
+ * np_recv - read one message
+ * @timeout_s: seconds to wait for all of it; 0 waits for ever
+ *
+ * Return: 1; 0 at end of file before the first byte; -1 with errno (ETIMEDOUT,
+ * EPROTO if the connection ends inside a message).
+ */
+int np_recv(int fd, struct np_msg *m, unsigned timeout_s);
+
+/* Seconds on the monotonic clock. */
+double np_now(void);
+
+/* CPU time of all CPUs so far from /proc/stat: 0, or -1 if it cannot be read. */
+struct np_cpu {
+	double busy, total; /* ticks */
+	unsigned cpus;
+};
+int np_cpu_read(struct np_cpu *cpu);
+float np_cpu_percent(const struct np_cpu *from, const struct np_cpu *to);
+
+#endif
