@@ -16,6 +16,7 @@ int copy_from_user(void *dst, const void __user *src, size_t n) __must_check;
 size_t copy_to_user_part(void __user *dst, const void *src, size_t n) __must_check;
 size_t copy_from_user_part(void *dst, const void __user *src, size_t n) __must_check;
 int clear_user(void __user *dst, size_t n) __must_check;
+size_t clear_user_part(void __user *dst, size_t n) __must_check; /* bytes cleared before the first fault */
 /* Length without NUL, -EFAULT, or -ENAMETOOLONG if no NUL within @n bytes. */
 long strncpy_from_user(char *dst, const char __user *src, size_t n) __must_check;
 bool user_range_ok(const void __user *p, size_t n);
