@@ -1,14 +1,132 @@
 # SPDX-License-Identifier: MIT
-"""Command `experiment`: boots as often as needed, one table, one set of records."""
+"""Command `experiment`: boots as often as needed, one table, one set of records.
 
-from runner import machine
+Presets hold boot-only parameters, so each preset (and each layout) is a boot
+of its own.  The program `experiment` in the guest does the measuring and
+writes the records; this side chooses the boots, adds what only the host knows
+(instruction counts) and prints the table.
+"""
+
+import argparse
+import shlex
+import statistics
+import sys
+
+from runner import machine, session, table
+
+PRESETS = ("off", "linux-4.13", "linux-6.0", "linux-6.1", "linux-6.16", "tally")
+EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth")
 
 
 def add_options(parser):
     """Options of the experiments."""
-    parser.add_argument("name", metavar="NAME")
+    add = parser.add_argument
+    add("name", choices=EXPERIMENTS)
+    add("-n", type=int, default=36, metavar="N", help="clients or pairs (36)")
+    add("-l", type=float, default=10, metavar="SECONDS", help="length of a phase (10)")
+    add("-r", type=int, default=3, metavar="ROUNDS", help="rounds (3)")
+    add("--presets", default="tally", metavar="a,b", help="recipe: boots, one each (tally)")
+    add("--groups", default="1", metavar="1|N", help="1, or one group per client (1)")
+    add("--bytes", default="32M", metavar="B", help="truth: bytes of each pair (32M)")
+    add("--lo", default=None, metavar="DROP,REORDER,DUP",
+        help="truth: damage on loopback in per mille (10,10,10)")
 
 
-def main(args, config):
+def boots(args):
+    """[(title, kernel parameters, guest command)] of an experiment."""
+    common = ["-n", str(args.n), "-l", f"{args.l:g}", "-r", str(args.r), "--groups", args.groups]
+    if args.name == "recipe":
+        presets = args.presets.split(",")
+        for preset in presets:
+            if preset not in PRESETS:
+                raise machine.UsageError(
+                    f"--presets: {', '.join(PRESETS)} expected, not {preset!r}")
+        return [(p, f"memcg={p}", ["experiment", "recipe", *common]) for p in presets]
+    if args.name == "layout":
+        return [(f"layout {v}", f"memcg=linux-6.0 memcg.layout={v}",
+                 ["experiment", "layout", *common]) for v in ("packed", "split")]
+    if args.name == "batch":
+        return [("batch 32 and 64", "memcg=linux-6.0", ["experiment", "batch", *common])]
+    if args.name == "uncharge":
+        return [("uncharge direct and stock", "memcg=linux-4.13",
+                 ["experiment", "uncharge", *common])]
+    drop, reorder, dup = (args.lo or "10,10,10").split(",")
+    return [("truth", f"net.lo.drop={drop} net.lo.reorder={reorder} net.lo.dup={dup}",
+             ["experiment", "truth", "-n", str(args.n), "--bytes", args.bytes])]
+
+
+def check(args):
+    """Refuses numbers that make no sense before a machine starts."""
+    if args.n < 1 or args.r < 1 or args.l <= 0:
+        raise machine.UsageError("-n and -r: at least 1; -l: more than 0")
+    if args.groups == "N":
+        args.groups = str(args.n)
+    if not args.groups.isdigit() or int(args.groups) < 1:
+        raise machine.UsageError(f"--groups: 1 or a number expected, not {args.groups!r}")
+    if args.lo and len(args.lo.split(",")) != 3:
+        raise machine.UsageError("--lo: DROP,REORDER,DUP expected")
+
+
+def add_insns(result):
+    """Fields of recipe-tax from the plugin's intervals (one per recipe-round, in order)."""
+    intervals = result.plugin.get("insns")
+    rounds = [r for r in result.records if r.get("record") == "recipe-round"]
+    if not intervals or len(intervals) != len(rounds):
+        return
+    for interval, record in zip(intervals, rounds):
+        record["insns"] = interval["total"]
+        record["insns_accounting"] = interval["accounting"]
+        record["top"] = dict(sorted(interval["by_symbol"].items(), key=lambda i: -i[1])[:40])
+    for tax in result.records:
+        if tax.get("record") != "recipe-tax":
+            continue
+        mine = [r for r in rounds if r.get("variant") == tax.get("variant") and r["msgs"]]
+        for where in ("root", "group"):
+            per_msg = [r["insns"] / r["msgs"] for r in mine if r["where"] == where]
+            if per_msg:
+                tax[f"insns_per_msg_{where}"] = round(statistics.median(per_msg), 1)
+        shares = [100 * r["insns_accounting"] / r["insns"] for r in mine
+                  if r["where"] == "group" and r["insns"]]
+        if shares:
+            tax["accounting_percent"] = round(statistics.median(shares), 3)
+
+
+class Progress(session.Outputs):
+    """Console lines of the guest to standard error; records are kept for later."""
+
+    def __init__(self, args):
+        super().__init__(args.json, args.log, args.verbose)
+
+    def record(self, record):
+        pass
+
+    def console(self, data):
+        sys.stderr.buffer.write(data)
+        sys.stderr.flush()
+
+    def write_record(self, record):
+        """When all fields are there."""
+        super().record(record)
+
+
+def main(args: argparse.Namespace, config):
     """Runs the experiment; returns the exit status."""
-    raise machine.UsageError(f"unknown experiment {args.name!r} for {config.smp} CPUs")
+    check(args)
+    deadline = session.Deadline(args.timeout)
+    records = []
+    status = 0
+    base = config.append
+    with Progress(args) as outputs:
+        for title, parameters, command in boots(args):
+            print(f"--- {title}, {config.smp} CPUs", file=sys.stderr, flush=True)
+            config.append = f"{parameters} {base}".strip()
+            result = session.run(config, shlex.join(command), outputs, deadline)
+            add_insns(result)
+            for record in result.records:
+                outputs.write_record(record)
+            records.extend(result.records)
+            if result.status != 0:
+                status = result.status
+                break
+    table.print_table(args.name, records, config)
+    return status

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * experiment: what one boot can measure.  The runner's `tally experiment`
+ * boots as often as an experiment needs and merges the records.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "apps/lib/kernel_files.h"
+#include "apps/lib/recipe.h"
+#include "apps/lib/truth.h"
+
+static void usage(int status)
+{
+	fprintf(status ? stderr : stdout,
+		"usage: experiment recipe|layout|batch|uncharge [-n CLIENTS] [-l SECONDS]\n"
+		"                  [-r ROUNDS] [--groups 1|N] [--presets NAME]\n"
+		"       experiment truth [-n PAIRS] [--bytes B]\n");
+	exit(status);
+}
+
+static double number(const char *text, const char *what, double lo, double hi)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	switch (toupper((unsigned char)*end)) {
+	case 'K':
+		v *= 1024;
+		end++;
+		break;
+	case 'M':
+		v *= 1024 * 1024;
+		end++;
+		break;
+	case 'G':
+		v *= 1024.0 * 1024 * 1024;
+		end++;
+		break;
+	}
+	if (end == text || *end || v < lo || v > hi) {
+		fprintf(stderr, "experiment: %s: a number from %g to %g expected, not '%s'\n", what,
+			lo, hi, text);
+		exit(2);
+	}
+	return v;
+}
+
+/* The preset of this boot, "" where there is none (Linux). */
+static void preset_read(char *buf, size_t size)
+{
+	if (param_read("memcg.preset", buf, size) < 0)
+		buf[0] = 0;
+}
+
+/* Presets hold boot-only parameters: only this boot's can be run here. */
+static int presets_possible(const char *list)
+{
+	char preset[32], copy[256], *save, *p;
+	int possible = 0;
+
+	preset_read(preset, sizeof(preset));
+	snprintf(copy, sizeof(copy), "%s", list);
+	for (p = strtok_r(copy, ",", &save); p; p = strtok_r(NULL, ",", &save)) {
+		if (!strcmp(p, preset))
+			possible = 1;
+		else
+			fprintf(stderr,
+				"experiment: preset %s needs a boot of its own (memcg=%s); this "
+				"one runs %s\n",
+				p, p, *preset ? preset : "no preset");
+	}
+	return possible;
+}
+
+/* One parameter, several values, all in this boot. */
+static int vary(struct recipe *r, const char *param, const char *const *values)
+{
+	char before[32];
+	int ret = 0;
+
+	if (param_read(param, before, sizeof(before)) < 0) {
+		fprintf(stderr, "experiment: no parameter %s here\n", param);
+		return -1;
+	}
+	for (int i = 0; values[i] && ret == 0; i++) {
+		if (param_write(param, values[i]) < 0) {
+			fprintf(stderr, "experiment: cannot set %s to %s\n", param, values[i]);
+			ret = -1;
+			break;
+		}
+		r->variant = values[i];
+		ret = recipe_run(r);
+	}
+	param_write(param, before);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = { { "groups", required_argument, NULL, 'g' },
+						 { "presets", required_argument, NULL, 'P' },
+						 { "bytes", required_argument, NULL, 'b' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	static const char *const batches[] = { "32", "64", NULL };
+	static const char *const uncharges[] = { "direct", "stock", NULL };
+	struct recipe r = { .clients = 36, .rounds = 3, .groups = 1, .seconds = 10 };
+	uint64_t bytes = 32 << 20;
+	const char *name, *presets = NULL;
+	char layout[32];
+	int opt;
+
+	if (argc < 2)
+		usage(2);
+	name = argv[1];
+	if (!strcmp(name, "-h") || !strcmp(name, "--help"))
+		usage(0);
+	argv[1] = argv[0];
+	while ((opt = getopt_long(argc - 1, argv + 1, "n:l:r:h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'n':
+			r.clients = (unsigned)number(optarg, "-n", 1, 1024);
+			break;
+		case 'l':
+			r.seconds = number(optarg, "-l", 0.01, 86400);
+			break;
+		case 'r':
+			r.rounds = (unsigned)number(optarg, "-r", 1, 64);
+			break;
+		case 'g':
+			r.groups = (unsigned)number(optarg, "--groups", 1, 1024);
+			break;
+		case 'P':
+			presets = optarg;
+			break;
+		case 'b':
+			bytes = (uint64_t)number(optarg, "--bytes", 1, 1e15);
+			break;
+		case 'h':
+			usage(0);
+			break;
+		default:
+			usage(2);
+		}
+	}
+	if (optind < argc - 1)
+		usage(2);
+	if (presets && !presets_possible(presets))
+		return 1;
+
+	if (!strcmp(name, "truth"))
+		return truth_run(r.clients, bytes) < 0;
+	if (!strcmp(name, "recipe"))
+		return recipe_run(&r) < 0;
+	if (!strcmp(name, "layout")) {
+		/* Boot-only: this boot's layout is the variant. */
+		if (param_read("memcg.layout", layout, sizeof(layout)) < 0) {
+			fprintf(stderr, "experiment: no parameter memcg.layout here\n");
+			return 1;
+		}
+		r.variant = layout;
+		r.layout_fields = 1;
+		return recipe_run(&r) < 0;
+	}
+	if (!strcmp(name, "batch"))
+		return vary(&r, "memcg.batch", batches) < 0;
+	if (!strcmp(name, "uncharge"))
+		return vary(&r, "memcg.uncharge", uncharges) < 0;
+	fprintf(stderr, "experiment: no experiment '%s'\n", name);
+	usage(2);
+}

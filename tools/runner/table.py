@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Tables of the experiments, from their records."""
+
+import datetime
+
+EMULATION = {
+    "tcg": "Emulated CPUs (QEMU TCG) take turns on few host cores: these figures say what the code"
+           " path\ncosts in instructions, nothing about cache-line contention between CPUs"
+           " (make sim, real machines).",
+    "kvm": "A virtual machine (KVM): contention is real, the absolute figures are this host's.",
+}
+
+
+def number(value, digits=1):
+    """A number for a cell; a dash where there is none."""
+    return "-" if value is None else f"{value:,.{digits}f}".replace(",", " ")
+
+
+def layout(header, rows):
+    """Lines of a table: first column to the left, the others to the right."""
+    widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+    for row in [header, ["-" * w for w in widths], *rows]:
+        cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        yield "  ".join(cells).rstrip()
+
+
+def name_of(record):
+    """What a row is called."""
+    variant = record.get("variant")
+    return variant if variant else record.get("preset", "?")
+
+
+def recipe_rows(records):
+    """One row per recipe-tax record."""
+    speeds = {}
+    for record in records:
+        if record.get("record") == "recipe":
+            speeds[(name_of(record), record.get("groups"), record["where"])] = record
+    for tax in records:
+        if tax.get("record") != "recipe-tax":
+            continue
+        key = (name_of(tax), tax.get("groups"))
+        yield tax, speeds.get((*key, "root"), {}), speeds.get((*key, "group"), {})
+
+
+def print_recipe(records):
+    """Throughput at root and in the group, tax, cost per message."""
+    with_insns = any("accounting_percent" in r for r in records)
+    with_layout = any("counter_bytes" in r for r in records)
+    first = "variant" if any("variant" in r for r in records) else "preset"
+    header = [first, "clients", "groups", "root Mbit/s", "group Mbit/s", "per client", "tax %",
+              "low", "high", "charges/msg", "walks/msg"]
+    if with_layout:
+        header += ["counter B", "group B"]
+    if with_insns:
+        header += ["insns/msg root", "group", "accounting %"]
+    rows = []
+    for tax, root, group in recipe_rows(records):
+        row = [name_of(tax), str(tax.get("clients", "-")), str(tax.get("groups", "-")),
+               number(root.get("mbps_total")), number(group.get("mbps_total")),
+               number(group.get("mbps_mean")), number(tax.get("tax_percent"), 2),
+               number(tax.get("tax_low"), 2), number(tax.get("tax_high"), 2),
+               number(tax.get("charges_per_msg"), 3), number(tax.get("walks_per_msg"), 4)]
+        if with_layout:
+            row += [number(tax.get("counter_bytes"), 0), number(tax.get("group_bytes"), 0)]
+        if with_insns:
+            row += [number(tax.get("insns_per_msg_root"), 0),
+                    number(tax.get("insns_per_msg_group"), 0),
+                    number(tax.get("accounting_percent"), 2)]
+        rows.append(row)
+    for line in layout(header, rows):
+        print(line)
+
+
+def print_truth(records):
+    """What arrived, and what was done to it on the way."""
+    header = ["pairs", "bytes", "bad", "drops", "reordered", "duplicated", "retransmits",
+              "seconds"]
+    rows = [[number(r.get(key), 2 if key == "seconds" else 0) for key in header]
+            for r in records if r.get("record") == "truth"]
+    for line in layout(header, rows):
+        print(line)
+
+
+def print_table(name, records, config):
+    """The table of an experiment and the line that says how to read it."""
+    if not any(r.get("record") in ("recipe-tax", "truth") for r in records):
+        return
+    print()
+    if name == "truth":
+        print_truth(records)
+    else:
+        print_recipe(records)
+    commit = next((r["commit"] for r in records if "commit" in r), "?")
+    print(f"\n{config.smp} CPUs, {config.machine}, {config.accel},"
+          f" {datetime.date.today().isoformat()}, commit {commit}")
+    print(EMULATION[config.accel])
