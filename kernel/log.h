@@ -25,6 +25,8 @@ struct log_sink {
 	struct log_sink *next;
 };
 void log_register_sink(struct log_sink *s); /* prints what the ring holds so far */
+void log_unregister_sink(struct log_sink *s);
+extern _Atomic bool log_panicking; /* set by panic(): sinks write at once, without waiting */
 
 /**
  * log_read - copy formatted log text ("[sec.usec] cpuN: text\n") for dmesg

@@ -27,8 +27,6 @@ extern size_t boot_rsdp_len;    /* bytes, 20 or 36 */
 /* The map: sorted, merged, page-aligned.  boot_map.r[].type says what each is. */
 extern struct memmap boot_map;
 
-/* Every RAM range the system owns, kernel and reservations included (for the page array). */
-void boot_ram_for_each(void (*fn)(uint64_t start, uint64_t end, void *arg), void *arg);
 
 /* boot_low_page - a free page below 1 MiB for the start-up code of CPUs; 0 if there is none */
 uint64_t boot_low_page(void);

@@ -186,6 +186,8 @@ struct cpu_features {
 extern struct cpu_features cpu_features;
 
 void cpu_detect(void);    /* fills cpu_features; boot CPU, early */
+void cpu_patch_smap(void); /* before text is write-protected */
+void cpu_print(void);      /* logs it all */
 void cpu_init_regs(void); /* CR0, CR4, EFER, PAT of this CPU */
 
 /* GDT, TSS and IDT of this CPU; its per-CPU area must be in GS. */
@@ -193,6 +195,7 @@ void gdt_init_cpu(void);
 void idt_init(void); /* once, boot CPU */
 void idt_load(void);
 void tss_set_kernel_sp(uintptr_t sp);
+void cpu_stacks_alloc(void *area); /* emergency stacks for the CPU of that per-CPU area */
 
 /* percpu.c: areas. */
 void percpu_init_boot(void); /* boot CPU, before any allocation: the template itself */

@@ -19,7 +19,7 @@ struct page;
 /* First object of each CPU's per-CPU area; offsets go to NASM. */
 struct cpu_local {
 	uintptr_t offset;       /* this area - template */
-	struct thread *current; /* changes in arch_switch() only */
+	struct thread *thread;  /* changes in arch_switch() only */
 	uintptr_t kernel_sp;    /* top of current's kernel stack, for system calls */
 	uintptr_t user_sp;      /* scratch of the system call entry */
 	unsigned id;            /* dense index */
@@ -49,14 +49,14 @@ static __always_inline uintptr_t percpu_offset(void)
 }
 static __always_inline struct thread *current_thread(void)
 {
-	return GS_READ(current);
+	return GS_READ(thread);
 }
 /* Only for start-up code that gives a CPU its first thread (the idle thread). */
 static inline void set_current_thread(struct thread *t)
 {
 	__asm__ volatile("mov %0, %%gs:%c1"
 			 :
-			 : "r"(t), "i"(offsetof(struct cpu_local, current))
+			 : "r"(t), "i"(offsetof(struct cpu_local, thread))
 			 : "memory");
 }
 

@@ -11,22 +11,7 @@
 
 #include "arch/arch.h"
 
-#define PTE_P    (1UL << 0)
-#define PTE_W    (1UL << 1)
-#define PTE_U    (1UL << 2)
-#define PTE_PWT  (1UL << 3)
-#define PTE_PCD  (1UL << 4)
-#define PTE_A    (1UL << 5)
-#define PTE_D    (1UL << 6)
-#define PTE_PS   (1UL << 7) /* large page, in levels 2 and 3 */
-#define PTE_G    (1UL << 8)
-#define PTE_NX   (1UL << 63)
-#define PTE_ADDR 0x000ffffffffff000UL
-
-#define PML4_INDEX(va) (((va) >> 39) & 511)
-#define PDPT_INDEX(va) (((va) >> 30) & 511)
-#define PD_INDEX(va)   (((va) >> 21) & 511)
-#define PT_INDEX(va)   (((va) >> 12) & 511)
+#include "mm/pte.h" /* entry bits and table indices */
 
 /* Protection of kernel mappings; PTE_NX is dropped where the CPU lacks it. */
 #define KPROT_RW (PTE_P | PTE_W | PTE_A | PTE_D | PTE_G | PTE_NX)
@@ -36,7 +21,6 @@
 
 extern uint64_t *kernel_pml4;     /* through the direct map */
 extern uint64_t kernel_pml4_phys; /* what CR3 holds for kernel threads */
-extern uint64_t pte_nx;           /* PTE_NX, or 0 on a CPU without */
 
 /**
  * kernel_map - map [va, va + len) to [pa, pa + len) with the largest pages that fit
@@ -60,6 +44,6 @@ uint64_t *kernel_pte(uintptr_t va);
  */
 void *mmio_map(uint64_t pa, size_t len, bool cached);
 
-void paging_init(void); /* init step: final tables; direct map and page array usable after it */
+bool kernel_mapped(uintptr_t va); /* is there an entry of any size for it? */
 
 #endif /* ARCH_X86_64_PAGING_H */

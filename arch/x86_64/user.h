@@ -30,13 +30,6 @@ void user_set_fs_base(uint64_t base);
 void user_set_gs_base(uint64_t base);
 
 /**
- * enter_user_with - start a thread in user mode
- * @src: registers, copied to the top of the kernel stack
- * @stack_top: end of the current thread's kernel stack
- */
-void __noreturn enter_user_with(const struct regs *src, uintptr_t stack_top);
-
-/**
  * signal_frame_push - make @regs enter a signal handler
  * @mask: signal mask that rt_sigreturn is to restore
  * Return: 0, or -EFAULT if the stack cannot be written.
