@@ -26,6 +26,7 @@
  *	void irq_enable(void); void irq_disable(void); bool irqs_enabled(void)
  *	void cpu_relax(void)               in a spin loop; no PAUSE under emulation
  *	struct thread *current_thread(void)
+ *	void set_current_thread(struct thread *)   start-up only: the idle thread
  *	void *pfn_to_virt(uint64_t pfn)    direct map
  *	uint64_t virt_to_pfn(const void *)
  *	struct page *pfn_to_page(uint64_t); uint64_t page_to_pfn(const struct page *)
@@ -60,6 +61,11 @@ extern uintptr_t *percpu_offsets; /* [cpu]; constant after boot */
 #define per_cpu(name, cpu) (*(__typeof__(name) *)((uintptr_t)&(name) + percpu_offsets[cpu]))
 
 #define current current_thread()
+
+/* Where interrupts are not delivered by themselves (host, sim), a place that delivers them. */
+#ifndef irq_poll
+#define irq_poll() ((void)0)
+#endif
 
 /**
  * clock_ns - monotonic time since boot

@@ -22,12 +22,19 @@
 struct lock_node;
 struct thread;
 
+/*
+ * word: 0 free; 1 held; else held, and (word & ~1) is the newest of a stack of
+ * waiters that nobody has sorted yet.  The holder who releases takes that
+ * stack, turns it round and keeps it in @head, oldest first: the lock is
+ * granted in order of arrival, and no step waits for another CPU's next store.
+ */
 struct spinlock {
-	_Atomic(struct lock_node *) tail; /* NULL free; &head while held without waiters */
-	_Atomic(struct lock_node *) head; /* first waiter, set by the holder */
+	_Atomic(uintptr_t) word;
+	struct lock_node *head; /* sorted waiters; only the holder touches it */
 #ifdef CONFIG_DEBUG
-	const char *name;
-	struct thread *owner;
+	const char *name;       /* lock class: all locks of one name have one place in the order */
+	_Atomic uint32_t class; /* index of the class, 0: not looked up yet */
+	_Atomic(struct thread *) owner;
 #endif
 };
 
@@ -37,16 +44,58 @@ struct spinlock {
 #define SPINLOCK_INIT(n) { 0 }
 #endif
 
+/*
+ * spin_lock - take @l; waits by halting this CPU, interrupts on
+ * Context: thread, interrupts on.  Uncontended: one atomic, and one to release.
+ */
+void spin_lock_slow(struct spinlock *l);
+void spin_unlock_slow(struct spinlock *l);
+
+#ifdef CONFIG_DEBUG
 void spin_init(struct spinlock *l, const char *name);
 void spin_lock(struct spinlock *l);
+void spin_lock_nested(struct spinlock *l); /* a second lock of a class already held: parent, then child */
 bool spin_trylock(struct spinlock *l);
 void spin_unlock(struct spinlock *l);
-bool spin_is_locked(const struct spinlock *l);
+#else
+static inline void spin_init(struct spinlock *l, const char *name)
+{
+	(void)name;
+	atomic_init(&l->word, 0);
+	l->head = NULL;
+}
+static __always_inline bool spin_trylock(struct spinlock *l)
+{
+	uintptr_t free = 0;
+
+	return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
+static __always_inline void spin_lock(struct spinlock *l)
+{
+	if (unlikely(!spin_trylock(l)))
+		spin_lock_slow(l);
+}
+#define spin_lock_nested(l) spin_lock(l)
+static __always_inline void spin_unlock(struct spinlock *l)
+{
+	uintptr_t held = 1;
+
+	if (unlikely(l->head || !atomic_compare_exchange_strong_explicit(&l->word, &held, 0,
+									 memory_order_release,
+									 memory_order_relaxed)))
+		spin_unlock_slow(l);
+}
+#endif
+static inline bool spin_is_locked(struct spinlock *l)
+{
+	return atomic_load_explicit(&l->word, memory_order_relaxed) != 0;
+}
 
 struct mutex {
 	_Atomic(uintptr_t) owner; /* thread pointer | 1 if there are waiters */
-	struct spinlock lock;     /* protects waiters */
-	struct list_head waiters;
+	struct spinlock lock;     /* protects waiters, and owner while its bit 0 is set */
+	struct list_head waiters; /* oldest first */
 };
 #define MUTEX_INIT(m, n)                                                                           \
 	{                                                                                          \
@@ -65,6 +114,7 @@ struct rwsem {
 	int writers_waiting;
 	struct list_head waiters;
 };
+#define RWSEM_INIT(s, n) { .lock = SPINLOCK_INIT(n), .waiters = LIST_HEAD_INIT((s).waiters) }
 void rwsem_init(struct rwsem *s, const char *name);
 void down_read(struct rwsem *s);
 void up_read(struct rwsem *s);

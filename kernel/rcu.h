@@ -10,11 +10,6 @@
 
 #include "kernel/thread.h"
 
-struct rcu_head {
-	struct rcu_head *next;
-	void (*fn)(struct rcu_head *h);
-};
-
 static inline void rcu_read_lock(void)
 {
 #ifdef CONFIG_DEBUG

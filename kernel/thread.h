@@ -26,8 +26,11 @@
 
 struct process;
 struct vm_space;
+struct owner;
 
+#ifndef KSTACK_SIZE /* a machine may want more (sanitizers) */
 #define KSTACK_SIZE (16 * 1024) /* bytes; the page below is unmapped */
+#endif
 
 enum thread_state {
 	THREAD_RUNNABLE,        /* running, queued, or on its way into a queue */
@@ -36,6 +39,12 @@ enum thread_state {
 	THREAD_STOPPED,         /* job control */
 	THREAD_DEAD,
 };
+/*
+ * Bit in thread->state beside a sleeping state: schedule() has taken the thread
+ * off its CPU's queue, so whoever makes it RUNNABLE must put it into one.
+ * Without the bit the thread is still on its way to schedule() and will see it.
+ */
+#define THREAD_PARKED 0x100
 
 /*
  * Legend: [I] constant after creation, [a] atomic, [c] only by the thread itself,
@@ -52,7 +61,7 @@ struct thread {
 	uint64_t user_fs_base;    /* [c] */
 	uint64_t user_gs_base;    /* [c] */
 
-	_Atomic int state;        /* [a] enum thread_state */
+	_Atomic int state;        /* [a] enum thread_state, and THREAD_PARKED */
 	_Atomic int on_cpu;       /* [a] 1 from being picked until fully switched away */
 	_Atomic unsigned cpu;     /* [a] where it runs, is queued or ran last */
 	_Atomic bool need_resched; /* [a] give way at the next chance */
@@ -60,10 +69,9 @@ struct thread {
 	_Atomic int refs;         /* [a] */
 	struct thread *inbox_next; /* in an inbox: owned by the pusher, then by that CPU */
 	struct list_head run_link; /* [q] */
-	uint64_t slice_end;        /* [q] clock_ns() */
 	_Atomic uint64_t run_ns;   /* [a] CPU time used; written by its CPU */
-	uint64_t user_ns;          /* [c] of it in user mode (tick sampled) */
-	uint64_t started_at;       /* [q] clock_ns() when last switched to */
+	_Atomic uint64_t user_ns;  /* [a] of it in user mode (sampled); written by its CPU */
+	_Atomic uint64_t started_at; /* [a] clock_ns() when last switched to; written by its CPU */
 	_Atomic uint64_t nr_switches, nr_migrations;
 	uint64_t affinity[MAX_CPUS / 64]; /* [a, word-wise] allowed CPUs */
 	pid_t tid;                 /* [I] */
@@ -72,6 +80,9 @@ struct thread {
 	void *arg;                 /* [I] */
 	int spin_depth;            /* [c] spinlocks held (debug: sleeping checks) */
 	int rcu_depth;             /* [c] */
+	struct lock_held *held;    /* [c] debug: classes of the locks held (kernel/lock_debug.c) */
+	struct thread *reap_next;  /* dead: list of its CPU's reaper */
+	struct rcu_head rcu;       /* no references left */
 	void *user;                /* [I] struct user_thread (kernel/process.h): signals, futex … */
 };
 
@@ -86,8 +97,14 @@ struct thread {
  * Return: thread with one reference for the caller, or ERR_PTR(-ENOMEM).
  */
 struct thread *thread_create(const char *name, void (*entry)(void *), void *arg, int cpu);
-/* thread_alloc - bare thread (stack, defaults) for kernel/process.c to fill */
+/*
+ * thread_alloc - bare thread (stack, defaults) for kernel/process.c to fill, one
+ * reference for the caller; arch_thread_init() and thread_start() come next, or
+ * thread_put().  thread_alloc_for() charges the stack to @owner.
+ * Return: the thread or ERR_PTR(-ENOMEM).
+ */
 struct thread *thread_alloc(const char *name);
+struct thread *thread_alloc_for(const char *name, struct owner *owner);
 void thread_start(struct thread *t); /* makes it runnable on a good CPU */
 void thread_get(struct thread *t);
 void thread_put(struct thread *t);
@@ -96,6 +113,11 @@ void __noreturn thread_exit(void); /* of the current thread; its reference goes 
 static inline void thread_prepare_sleep(enum thread_state s)
 {
 	atomic_store_explicit(&current->state, (int)s, memory_order_seq_cst);
+}
+static inline enum thread_state thread_state_of(const struct thread *t)
+{
+	return (enum thread_state)(atomic_load_explicit(&t->state, memory_order_relaxed) &
+				   ~THREAD_PARKED);
 }
 static inline void thread_finish_sleep(void)
 {

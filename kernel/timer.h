@@ -17,32 +17,58 @@
 struct timer;
 typedef void (*timer_fn)(struct timer *t);
 
+/*
+ * deadline is what the user asked for, key where the heap has it.  Invariant:
+ * a queued timer has key <= deadline, so moving a deadline later (what TCP does
+ * per packet) is one compare and swap; the timer thread, which comes by at key,
+ * puts it further back.
+ *
+ * Calls for one timer are serialised by its user (or come from its function);
+ * only the timer thread runs beside them.
+ *
+ * Legend: [a] atomic, [q] under the timer lock of t->cpu
+ */
 struct timer {
 	timer_fn fn;
-	_Atomic uint64_t deadline; /* clock_ns(); 0: not queued; under its CPU's timer lock */
-	_Atomic int cpu;           /* whose queue; -1 never queued */
-	_Atomic bool running;
-	struct timer *heap_link[3]; /* private to kernel/timer.c */
-	unsigned heap_pos;
+	_Atomic uint64_t deadline; /* [a] clock_ns(), even; bit 0: disarmed; 0: not queued */
+	_Atomic int cpu;           /* [a] whose queue holds it or ran it last; -1: never queued */
+	uint64_t key;              /* [q] */
+	struct timer *child, *next, *prev; /* [q] pairing heap; prev: parent or left sibling */
 };
 
 void timer_init(struct timer *t, timer_fn fn);
 /**
- * timer_set - (re)arm; moves the timer to this CPU's queue
+ * timer_set - (re)arm for @deadline (clock_ns)
+ *
+ * A later deadline than before leaves it in the queue it is in and takes no
+ * lock; else it moves to this CPU's queue.
  * Context: thread, spinlocks may be held (the timer lock is innermost).
  */
 void timer_set(struct timer *t, uint64_t deadline);
-/* Return: true if it was queued.  The function may still be running elsewhere. */
+/**
+ * timer_disarm - the function will not run, but the timer may stay queued
+ *
+ * One compare and swap; timer_set() to a later time than before is cheap again.
+ * timer_cancel() or timer_cancel_sync() must come before the memory is freed.
+ * Return: true if it was armed.
+ */
+bool timer_disarm(struct timer *t);
+/* Return: true if it was armed.  The function may still be running elsewhere. */
 bool timer_cancel(struct timer *t);
 /* As above, and waits (sleeping) until the function is not running.  Not from the function itself. */
 bool timer_cancel_sync(struct timer *t);
 static inline bool timer_pending(const struct timer *t)
 {
-	return atomic_load_explicit(&t->deadline, memory_order_relaxed) != 0;
+	uint64_t d = atomic_load_explicit(&t->deadline, memory_order_relaxed);
+
+	return d && !(d & 1);
 }
 
 /* Called by arch code in interrupt context when the deadline of arch_timer_set() passes. */
 void timer_interrupt(bool from_user);
 void timer_init_cpu(unsigned cpu); /* creates ktimer/N; thread context on the boot CPU */
+
+/* For kernel/sched.c, interrupts off: when sched_tick() should run on this CPU; 0: not at all. */
+void timer_set_slice(uint64_t deadline);
 
 #endif /* KERNEL_TIMER_H */

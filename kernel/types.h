@@ -46,6 +46,7 @@ typedef int pid_t;
 #define __unused            __attribute__((unused))
 #define __used              __attribute__((used))
 #define __noinline          __attribute__((noinline))
+#undef __always_inline /* glibc has one, too */
 #define __always_inline     inline __attribute__((always_inline))
 /* A pointer into user memory: never dereferenced, only given to mm/uaccess.h. */
 #define __user
@@ -72,6 +73,12 @@ typedef int pid_t;
 	})
 #define min_t(t, a, b) min((t)(a), (t)(b))
 #define max_t(t, a, b) max((t)(a), (t)(b))
+
+/* A callback after a grace period (kernel/rcu.h); lives in the object that waits. */
+struct rcu_head {
+	struct rcu_head *next;
+	void (*fn)(struct rcu_head *h);
+};
 
 #define NSEC_PER_USEC 1000ULL
 #define NSEC_PER_MSEC 1000000ULL

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debug builds: every lock belongs to a class (the name given at init), and the
+ * classes must be taken in one order.
+ *
+ * Each thread remembers the classes it holds.  Taking B while A is held adds
+ * the edge A -> B to a matrix; if B already leads to A, the two orders could
+ * meet in a deadlock, and that is reported at once, whether or not it happened
+ * this time.  Edges are only added, each with one atomic OR, so no lock is
+ * needed; two CPUs that add opposite edges at the same instant may both miss
+ * the report, and the next taker gets it.
+ */
+#include "kernel/lock_debug.h"
+
+#ifdef CONFIG_DEBUG
+#include "kernel/log.h"
+#include "kernel/string.h"
+
+#define MAX_CLASSES 256
+#define MAX_HELD    16
+
+struct lock_held {
+	unsigned depth;
+	uint16_t class[MAX_HELD];
+	const void *lock[MAX_HELD];
+};
+
+static _Atomic(const char *) class_name[MAX_CLASSES]; /* 0 is "none" */
+static _Atomic uint64_t edges[MAX_CLASSES][MAX_CLASSES / 64];
+DEFINE_PER_CPU(struct lock_held, boot_held); /* idle threads, which never migrate */
+
+static unsigned class_of(const char *name, _Atomic uint32_t *cache)
+{
+	unsigned c = atomic_load_explicit(cache, memory_order_relaxed);
+
+	if (c)
+		return c;
+	if (!name)
+		name = "unnamed";
+	for (c = 1; c < MAX_CLASSES; c++) {
+		const char *n = atomic_load_explicit(&class_name[c], memory_order_acquire);
+
+		if (!n && atomic_compare_exchange_strong(&class_name[c], &n, name))
+			n = name;
+		if (!strcmp(n, name))
+			break;
+	}
+	if (c == MAX_CLASSES)
+		c = MAX_CLASSES - 1; /* the last one is shared by whatever does not fit */
+	atomic_store_explicit(cache, c, memory_order_relaxed);
+	return c;
+}
+
+static bool has_edge(unsigned from, unsigned to)
+{
+	return atomic_load_explicit(&edges[from][to / 64], memory_order_relaxed) >> (to % 64) & 1;
+}
+
+/* Is there a path from @from to @to?  Depth first over at most MAX_CLASSES classes. */
+static bool leads_to(unsigned from, unsigned to)
+{
+	uint64_t seen[MAX_CLASSES / 64] = { 0 };
+	uint8_t stack[MAX_CLASSES];
+	unsigned n = 0;
+
+	stack[n++] = (uint8_t)from;
+	seen[from / 64] |= 1ULL << (from % 64);
+	while (n) {
+		unsigned c = stack[--n];
+
+		if (has_edge(c, to))
+			return true;
+		for (unsigned w = 0; w < MAX_CLASSES / 64; w++) {
+			uint64_t next = atomic_load_explicit(&edges[c][w], memory_order_relaxed) &
+					~seen[w];
+
+			seen[w] |= next;
+			while (next) {
+				stack[n++] = (uint8_t)(w * 64 + (unsigned)__builtin_ctzll(next));
+				next &= next - 1;
+			}
+		}
+	}
+	return false;
+}
+
+static struct lock_held *held_of(struct thread *t)
+{
+	return t->held ? t->held : &this_cpu(boot_held);
+}
+
+static const char *name_of(unsigned c)
+{
+	const char *n = atomic_load_explicit(&class_name[c], memory_order_relaxed);
+
+	return n ? n : "?";
+}
+
+static void check(const void *lock, unsigned c, bool nested)
+{
+	struct lock_held *h = held_of(current);
+
+	for (unsigned i = 0; i < h->depth && i < MAX_HELD; i++) {
+		unsigned a = h->class[i];
+
+		if (h->lock[i] == lock)
+			panic("lock %s taken twice by thread %s", name_of(c), current->name);
+		if (a == c) {
+			if (!nested)
+				warn_at(__FILE__, __LINE__,
+					"lock order: two locks of class %s without nesting", name_of(c));
+			continue;
+		}
+		if (has_edge(a, c))
+			continue;
+		if (leads_to(c, a))
+			warn_at(__FILE__, __LINE__, "lock order: %s taken under %s, elsewhere the other way",
+				name_of(c), name_of(a));
+		atomic_fetch_or_explicit(&edges[a][c / 64], 1ULL << (c % 64), memory_order_relaxed);
+	}
+}
+
+unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache, bool nested)
+{
+	unsigned c = class_of(name, cache);
+
+	check(lock, c, nested);
+	return c;
+}
+
+void lock_debug_acquired(const void *lock, unsigned c)
+{
+	struct lock_held *h = held_of(current);
+
+	if (h->depth < MAX_HELD) {
+		h->class[h->depth] = (uint16_t)c;
+		h->lock[h->depth] = lock;
+	}
+	h->depth++;
+}
+
+void lock_debug_release(const void *lock, const char *name)
+{
+	struct lock_held *h = held_of(current);
+	unsigned i = min(h->depth, (unsigned)MAX_HELD);
+
+	while (i && h->lock[i - 1] != lock)
+		i--;
+	if (!i) {
+		if (h->depth <= MAX_HELD)
+			panic("thread %s releases %s without holding it", current->name, name);
+		h->depth--;
+		return;
+	}
+	for (; i < h->depth && i < MAX_HELD; i++) {
+		h->class[i - 1] = h->class[i];
+		h->lock[i - 1] = h->lock[i];
+	}
+	h->depth--;
+}
+
+size_t lock_debug_thread_size(void)
+{
+	return sizeof(struct lock_held);
+}
+
+void spin_init(struct spinlock *l, const char *name)
+{
+	atomic_init(&l->word, 0);
+	l->head = NULL;
+	l->name = name;
+	atomic_init(&l->class, 0);
+	atomic_init(&l->owner, NULL);
+}
+
+static void lock_checked(struct spinlock *l, bool nested)
+{
+	unsigned c = lock_debug_acquire(l, l->name, &l->class, nested);
+	uintptr_t free = 0;
+
+	if (!irqs_enabled() && nr_cpus > 1)
+		panic("spinlock %s taken with interrupts off", name_of(c));
+	if (!atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		spin_lock_slow(l);
+	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
+	current->spin_depth++;
+	lock_debug_acquired(l, c);
+}
+void spin_lock(struct spinlock *l)
+{
+	lock_checked(l, false);
+}
+void spin_lock_nested(struct spinlock *l)
+{
+	lock_checked(l, true);
+}
+bool spin_trylock(struct spinlock *l)
+{
+	uintptr_t free = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+						     memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
+	current->spin_depth++;
+	lock_debug_acquired(l, class_of(l->name, &l->class)); /* cannot deadlock: no edge */
+	return true;
+}
+void spin_unlock(struct spinlock *l)
+{
+	uintptr_t held = 1;
+
+	if (atomic_load_explicit(&l->owner, memory_order_relaxed) != current)
+		panic("spinlock %s released by thread %s, not its holder", l->name ? l->name : "?",
+		      current->name);
+	lock_debug_release(l, l->name);
+	current->spin_depth--;
+	atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
+	if (l->head || !atomic_compare_exchange_strong_explicit(
+			       &l->word, &held, 0, memory_order_release, memory_order_relaxed))
+		spin_unlock_slow(l);
+}
+
+void might_sleep_at(const char *file, int line)
+{
+	struct thread *t = current;
+
+	if (t->spin_depth || t->rcu_depth || !irqs_enabled())
+		panic("%s:%d: may sleep with %d spinlocks, RCU depth %d, interrupts %s (thread %s)",
+		      file, line, t->spin_depth, t->rcu_depth, irqs_enabled() ? "on" : "off", t->name);
+}
+#endif

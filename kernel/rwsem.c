@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers-writer semaphores: many readers or one writer, first come first
+ * served.
+ *
+ * A thread that finds anybody waiting queues behind them, whatever it wants, so
+ * neither side starves.  Whoever releases hands over under s->lock: to the
+ * first waiter if that is a writer, else to all readers up to the next writer.
+ * A woken thread owns the semaphore already.
+ */
+#include "kernel/lock.h"
+#include "kernel/log.h"
+#include "kernel/thread.h"
+
+struct rwsem_waiter {
+	struct list_head link;
+	struct thread *thread;
+	bool write;
+	_Atomic bool granted;
+};
+
+void rwsem_init(struct rwsem *s, const char *name)
+{
+	spin_init(&s->lock, name);
+	s->readers = 0;
+	s->writers_waiting = 0;
+	list_init(&s->waiters);
+}
+
+/* s->lock held, nobody waits in front. */
+static bool can_enter(const struct rwsem *s, bool write)
+{
+	return write ? s->readers == 0 : s->readers >= 0;
+}
+static void enter(struct rwsem *s, bool write)
+{
+	s->readers = write ? -1 : s->readers + 1;
+}
+
+static void grant_waiting(struct rwsem *s)
+{
+	while (!list_empty(&s->waiters)) {
+		struct rwsem_waiter *w = list_first_entry(&s->waiters, struct rwsem_waiter, link);
+		struct thread *t = w->thread;
+
+		if (!can_enter(s, w->write))
+			return;
+		enter(s, w->write);
+		s->writers_waiting -= w->write;
+		list_del(&w->link);
+		/* @w is on the waiter's stack and gone once granted is seen. */
+		thread_get(t);
+		atomic_store_explicit(&w->granted, true, memory_order_release);
+		thread_wake(t);
+		thread_put(t);
+	}
+}
+
+static void down(struct rwsem *s, bool write)
+{
+	struct rwsem_waiter w = { .thread = current, .write = write };
+
+	might_sleep();
+	spin_lock(&s->lock);
+	if (list_empty(&s->waiters) && can_enter(s, write)) {
+		enter(s, write);
+		spin_unlock(&s->lock);
+		return;
+	}
+	list_add_tail(&w.link, &s->waiters);
+	s->writers_waiting += write;
+	spin_unlock(&s->lock);
+	for (;;) {
+		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
+		if (atomic_load_explicit(&w.granted, memory_order_acquire))
+			break;
+		schedule();
+	}
+	thread_finish_sleep();
+}
+
+void down_read(struct rwsem *s)
+{
+	down(s, false);
+}
+void down_write(struct rwsem *s)
+{
+	down(s, true);
+}
+void up_read(struct rwsem *s)
+{
+	spin_lock(&s->lock);
+	ASSERT(s->readers > 0);
+	s->readers--;
+	if (!list_empty(&s->waiters))
+		grant_waiting(s);
+	spin_unlock(&s->lock);
+}
+void up_write(struct rwsem *s)
+{
+	spin_lock(&s->lock);
+	ASSERT(s->readers == -1);
+	s->readers = 0;
+	if (!list_empty(&s->waiters))
+		grant_waiting(s);
+	spin_unlock(&s->lock);
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scheduler: per-CPU run queues, wake-ups through inboxes, placement.
+ *
+ * A CPU's queue is touched by that CPU alone, interrupts off.  Everybody else
+ * pushes woken threads to its inbox (compare and swap) and interrupts it only
+ * if it would not look by itself soon enough:
+ *
+ *	will_look  1: the CPU takes its inbox before long (its slice timer is
+ *	              armed, or a kick is on its way)
+ *	           0: it halts, or runs one thread without a tick
+ *
+ * The CPU goes to 0 by an exchange and then looks at the inbox once more; a
+ * waker pushes and then reads will_look.  Both are sequentially consistent, so
+ * one of them sees the other.  The waker that turns 0 into 1 sends the kick.
+ *
+ * Whoever makes a sleeping thread RUNNABLE queues it if it was PARKED (see
+ * kernel/thread.h).  A parked thread may still be on its way off its CPU
+ * (on_cpu); then it goes into that CPU's inbox, which is looked at only after
+ * the switch.
+ *
+ * Placement: the CPU it ran on if that idles, else an idle CPU near it, else
+ * the CPU it ran on.  A CPU with more than one thread hands the surplus to idle
+ * CPUs at its tick and when it switches; nobody steals.
+ */
+#include "kernel/sched.h"
+
+#include "kernel/log.h"
+#include "kernel/param.h"
+#include "kernel/rcu.h"
+#include "kernel/string.h"
+#include "kernel/timer.h"
+
+DEFINE_PER_CPU(struct run_queue, run_queue) __cacheline_aligned;
+DEFINE_PER_CPU(static struct thread, idle_thread);
+
+static unsigned slice_us = 4000;
+PARAM_UINT("sched.slice_us", slice_us, 100, 1000000, PARAM_RW,
+	   "microseconds a thread runs while others wait");
+
+/* A program alone on its CPU needs no tick; this one only tells user from system time. */
+#define SAMPLE_NS (50 * NSEC_PER_MSEC)
+
+/* One bit per idle CPU; a waker clears it to claim the CPU. */
+static _Atomic uint64_t idle_cpus[MAX_CPUS / 64] __cacheline_aligned;
+
+static bool allowed_on(const struct thread *t, unsigned cpu)
+{
+	return __atomic_load_n(&t->affinity[cpu / 64], __ATOMIC_RELAXED) >> (cpu % 64) & 1;
+}
+
+static bool claim_idle(unsigned cpu)
+{
+	uint64_t bit = 1ULL << (cpu % 64);
+
+	if (!(atomic_load_explicit(&idle_cpus[cpu / 64], memory_order_relaxed) & bit))
+		return false;
+	return atomic_fetch_and_explicit(&idle_cpus[cpu / 64], ~bit, memory_order_acq_rel) & bit;
+}
+
+/* Claims an idle CPU that @t may use, from @near upwards and around.  Return: -1 if there is none. */
+static int claim_any_idle(const struct thread *t, unsigned near)
+{
+	unsigned words = DIV_ROUND_UP(nr_cpus, 64);
+
+	for (unsigned i = 0; i < words; i++) {
+		unsigned w = (near / 64 + i) % words, shift = i ? 0 : near % 64;
+		uint64_t idle = atomic_load_explicit(&idle_cpus[w], memory_order_relaxed) &
+				__atomic_load_n(&t->affinity[w], __ATOMIC_RELAXED);
+
+		while (idle) {
+			uint64_t turned = shift ? idle >> shift | idle << (64 - shift) : idle;
+			unsigned b = ((unsigned)__builtin_ctzll(turned) + shift) % 64;
+
+			if (claim_idle(w * 64 + b))
+				return (int)(w * 64 + b);
+			idle &= ~(1ULL << b);
+		}
+	}
+	return -1;
+}
+
+static unsigned first_allowed(const struct thread *t)
+{
+	for_each_cpu(cpu)
+		if (allowed_on(t, cpu))
+			return cpu;
+	return 0; /* cannot be: thread_set_affinity() leaves at least one */
+}
+
+/* Runs behind what is queued; pinned kernel threads (timers, work) run next. */
+static bool is_urgent(const struct thread *t)
+{
+	return atomic_load_explicit(&t->flags, memory_order_relaxed) & THREAD_F_PINNED;
+}
+
+/* This CPU, interrupts off: curr may run for one more slice, as others wait. */
+static void arm_slice(struct run_queue *rq, uint64_t now)
+{
+	if (rq->slice_armed)
+		return;
+	rq->slice_armed = true;
+	atomic_store_explicit(&rq->will_look, 1, memory_order_relaxed);
+	timer_set_slice((now ? now : clock_ns()) + slice_us * NSEC_PER_USEC);
+}
+
+static void queue_local(struct run_queue *rq, struct thread *t)
+{
+	if (is_urgent(t)) {
+		list_add(&t->run_link, &rq->queue);
+		if (rq->curr != rq->idle)
+			atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
+	} else {
+		list_add_tail(&t->run_link, &rq->queue);
+	}
+	rq->nr++;
+}
+
+/* This CPU, interrupts off.  Return: true if something came. */
+static bool take_inbox(struct run_queue *rq)
+{
+	struct thread *t, *ordered = NULL;
+
+	if (!atomic_load_explicit(&rq->inbox, memory_order_seq_cst))
+		return false;
+	t = atomic_exchange_explicit(&rq->inbox, NULL, memory_order_acquire);
+	while (t) {
+		struct thread *next = t->inbox_next;
+
+		t->inbox_next = ordered;
+		ordered = t;
+		t = next;
+	}
+	while (ordered) {
+		t = ordered;
+		ordered = t->inbox_next;
+		queue_local(rq, t);
+	}
+	return true;
+}
+
+/* This CPU, interrupts off, a thread runs: from now on wakers must kick, unless something came. */
+static void look_no_more(struct run_queue *rq)
+{
+	if (atomic_load_explicit(&rq->will_look, memory_order_relaxed))
+		atomic_exchange_explicit(&rq->will_look, 0, memory_order_seq_cst);
+	take_inbox(rq);
+}
+
+static void push_remote(struct thread *t, unsigned cpu, bool claimed)
+{
+	struct run_queue *rq = &per_cpu(run_queue, cpu);
+	struct thread *head = atomic_load_explicit(&rq->inbox, memory_order_relaxed);
+	int no = 0;
+	bool urgent = is_urgent(t);
+
+	do {
+		t->inbox_next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&rq->inbox, &head, t, memory_order_seq_cst,
+							memory_order_relaxed));
+	/* @t may run, and end, from here on. */
+	if (claimed || urgent)
+		atomic_store_explicit(&rq->will_look, 1, memory_order_relaxed);
+	else if (atomic_load_explicit(&rq->will_look, memory_order_seq_cst) ||
+		 !atomic_compare_exchange_strong_explicit(&rq->will_look, &no, 1,
+							  memory_order_seq_cst,
+							  memory_order_relaxed))
+		return;
+	count_add(&this_cpu(run_queue).kicks, 1);
+	arch_kick(cpu);
+}
+
+/* @t is RUNNABLE and in no queue; the caller has the right to queue it. */
+static void enqueue(struct thread *t)
+{
+	bool stays = is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_acquire);
+	unsigned last = atomic_load_explicit(&t->cpu, memory_order_relaxed), cpu = last;
+	bool claimed = (stays || allowed_on(t, last)) && claim_idle(last);
+	irqstate_t irq;
+	int idle;
+
+	if (!claimed && !stays) {
+		idle = claim_any_idle(t, last);
+		if (idle >= 0) {
+			cpu = (unsigned)idle;
+			claimed = true;
+		} else if (!allowed_on(t, last)) {
+			cpu = first_allowed(t);
+		}
+		if (cpu != last) {
+			atomic_store_explicit(&t->cpu, cpu, memory_order_relaxed);
+			atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
+		}
+	}
+	if (cpu != cpu_id()) {
+		push_remote(t, cpu, claimed);
+		return;
+	}
+	irq = irq_save();
+	struct run_queue *rq = &this_cpu(run_queue);
+	queue_local(rq, t);
+	if (rq->curr != rq->idle)
+		arm_slice(rq, 0);
+	irq_restore(irq);
+}
+
+bool thread_wake_state(struct thread *t, unsigned state_mask)
+{
+	int s;
+
+	/* The sleeper sets its state, then reads the condition; the caller changed that before. */
+	atomic_thread_fence(memory_order_seq_cst);
+	s = atomic_load_explicit(&t->state, memory_order_relaxed);
+	do {
+		if (!(state_mask & (1u << (s & ~THREAD_PARKED))))
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&t->state, &s, THREAD_RUNNABLE,
+							memory_order_seq_cst,
+							memory_order_seq_cst));
+	if (s & THREAD_PARKED) {
+		count_add(&this_cpu(run_queue).wakeups, 1);
+		enqueue(t);
+	}
+	return true;
+}
+
+bool thread_wake(struct thread *t)
+{
+	return thread_wake_state(t, 1u << THREAD_INTERRUPTIBLE | 1u << THREAD_UNINTERRUPTIBLE);
+}
+
+bool thread_wake_interruptible(struct thread *t)
+{
+	return thread_wake_state(t, 1u << THREAD_INTERRUPTIBLE | 1u << THREAD_STOPPED);
+}
+
+/* This CPU, interrupts off: threads that wait here go to CPUs that idle. */
+static void push_surplus(struct run_queue *rq)
+{
+	struct thread *t, *next;
+
+	list_for_each_entry_safe(t, next, &rq->queue, run_link) {
+		int cpu;
+
+		if (is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
+			continue;
+		cpu = claim_any_idle(t, cpu_id());
+		if (cpu < 0)
+			return;
+		list_del(&t->run_link);
+		rq->nr--;
+		atomic_store_explicit(&t->cpu, (unsigned)cpu, memory_order_relaxed);
+		atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
+		push_remote(t, (unsigned)cpu, true);
+	}
+}
+
+static void publish_load(struct run_queue *rq)
+{
+	atomic_store_explicit(&rq->runnable, rq->nr + (rq->curr != rq->idle), memory_order_relaxed);
+}
+
+/* Takes the next thread that may run here; others are left to finish_switch(). */
+static struct thread *pick_next(struct run_queue *rq)
+{
+	struct thread *t;
+
+	while (!list_empty(&rq->queue)) {
+		t = list_first_entry(&rq->queue, struct thread, run_link);
+		list_del(&t->run_link);
+		rq->nr--;
+		if (likely(is_urgent(t) || allowed_on(t, cpu_id())))
+			return t;
+		if (atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
+			rq->misplaced = t; /* the one we switch away from */
+		else
+			enqueue(t);
+	}
+	return rq->idle;
+}
+
+enum put { PUT_STAYS, PUT_QUEUED, PUT_PARKED, PUT_DEAD };
+
+/* Interrupts off.  Puts @prev where its state says. */
+static enum put put_prev(struct run_queue *rq, struct thread *prev)
+{
+	int s = atomic_load_explicit(&prev->state, memory_order_relaxed);
+
+	if (s == THREAD_DEAD)
+		return PUT_DEAD;
+	if (prev == rq->idle)
+		return PUT_QUEUED;
+	while (s != THREAD_RUNNABLE) {
+		if (atomic_compare_exchange_weak_explicit(&prev->state, &s, s | THREAD_PARKED,
+							  memory_order_seq_cst,
+							  memory_order_relaxed))
+			return PUT_PARKED;
+	}
+	if (list_empty(&rq->queue) && (is_urgent(prev) || allowed_on(prev, cpu_id())))
+		return PUT_STAYS;
+	list_add_tail(&prev->run_link, &rq->queue);
+	rq->nr++;
+	return PUT_QUEUED;
+}
+
+/* Makes @next the thread whose time runs. */
+static void account_switch(struct run_queue *rq, struct thread *next, uint64_t now)
+{
+	struct thread *prev = rq->curr;
+
+	count_add(&prev->run_ns,
+		  now - atomic_load_explicit(&prev->started_at, memory_order_relaxed));
+	atomic_store_explicit(&next->started_at, now, memory_order_relaxed);
+	rq->curr = next;
+	publish_load(rq);
+}
+
+/* Interrupts off before and after.  Halts until something is in the queue or the inbox. */
+static void wait_for_work(struct run_queue *rq)
+{
+	unsigned cpu = cpu_id();
+	_Atomic uint64_t *word = &idle_cpus[cpu / 64];
+	uint64_t bit = 1ULL << (cpu % 64);
+
+	rcu_idle_enter();
+	rq->slice_armed = false;
+	rq->sample_armed = false;
+	timer_set_slice(0);
+	while (!rq->nr) {
+		atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+		atomic_exchange_explicit(&rq->will_look, 0, memory_order_seq_cst);
+		if (take_inbox(rq))
+			break;
+		arch_idle();
+		irq_disable();
+	}
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+		atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
+	rcu_idle_exit();
+}
+
+/*
+ * Idling on the stack of the thread that went to sleep: if it is the next to
+ * run here, which is the common case, no switch happens at all.
+ */
+static struct thread *idle_in_place(struct run_queue *rq)
+{
+	struct thread *next;
+
+	account_switch(rq, rq->idle, clock_ns());
+	do {
+		wait_for_work(rq);
+		next = pick_next(rq);
+	} while (next == rq->idle && !rq->misplaced);
+	return next;
+}
+
+void schedule(void)
+{
+	irqstate_t irq = irq_save();
+	struct run_queue *rq = &this_cpu(run_queue);
+	struct thread *prev = rq->curr, *next;
+	enum put put;
+	uint64_t now;
+
+	take_inbox(rq);
+	atomic_store_explicit(&prev->need_resched, false, memory_order_relaxed);
+	put = put_prev(rq, prev);
+	if (put == PUT_STAYS) {
+		rcu_quiescent();
+		irq_restore(irq);
+		return;
+	}
+	next = pick_next(rq);
+	if (next == rq->idle && put == PUT_PARKED)
+		next = idle_in_place(rq);
+	now = clock_ns();
+	if (next != rq->idle) {
+		if (!list_empty(&rq->queue))
+			push_surplus(rq);
+		if (list_empty(&rq->queue) && !rq->slice_armed)
+			look_no_more(rq); /* after prev was parked: its waker may be looking */
+		if (!list_empty(&rq->queue)) {
+			arm_slice(rq, now);
+		} else if (next->process && !rq->slice_armed && !rq->sample_armed) {
+			rq->sample_armed = true;
+			timer_set_slice(now + SAMPLE_NS);
+		}
+		rcu_quiescent();
+	}
+	account_switch(rq, next, now);
+	if (next != prev) {
+		count_add(&rq->switches, 1);
+		count_add(&next->nr_switches, 1);
+		atomic_store_explicit(&next->on_cpu, 1, memory_order_relaxed);
+		prev = arch_switch(prev, next);
+		sched_finish_switch(prev);
+	}
+	irq_restore(irq);
+}
+
+void sched_finish_switch(struct thread *prev)
+{
+	struct run_queue *rq = &this_cpu(run_queue);
+	bool dead = atomic_load_explicit(&prev->state, memory_order_relaxed) == THREAD_DEAD;
+	bool misplaced = rq->misplaced == prev;
+
+	rq->misplaced = NULL;
+	atomic_store_explicit(&prev->on_cpu, 0, memory_order_release);
+	if (unlikely(misplaced))
+		enqueue(prev);
+	else if (unlikely(dead))
+		thread_reap(prev);
+}
+
+void cond_resched(void)
+{
+	irq_poll();
+	might_sleep();
+	if (need_resched())
+		schedule();
+}
+
+void yield_cpu(void)
+{
+	schedule();
+}
+
+void sched_request(unsigned cpu)
+{
+	atomic_store_explicit(&per_cpu(run_queue, cpu).resched_asked, true, memory_order_release);
+	arch_kick(cpu);
+}
+
+void sched_ipi(void)
+{
+	struct run_queue *rq = &this_cpu(run_queue);
+
+	if (atomic_load_explicit(&rq->resched_asked, memory_order_relaxed) &&
+	    atomic_exchange_explicit(&rq->resched_asked, false, memory_order_acquire))
+		atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
+	take_inbox(rq);
+	if (rq->curr == rq->idle)
+		return; /* the idle loop looks again before it halts */
+	if (!rq->nr && !rq->slice_armed)
+		look_no_more(rq);
+	if (rq->nr) {
+		publish_load(rq);
+		arm_slice(rq, 0);
+	}
+}
+
+static void sample_time(struct run_queue *rq, bool from_user)
+{
+	uint64_t now = clock_ns();
+	uint64_t since = max(rq->sampled_at, atomic_load_explicit(&rq->curr->started_at,
+								  memory_order_relaxed));
+
+	if (from_user && now > since) {
+		count_add(&rq->curr->user_ns, now - since);
+		count_add(&rq->user_ns, now - since);
+	}
+	rq->sampled_at = now;
+}
+
+void sched_tick(bool from_user)
+{
+	struct run_queue *rq = &this_cpu(run_queue);
+
+	rq->slice_armed = false;
+	rq->sample_armed = false;
+	sample_time(rq, from_user);
+	take_inbox(rq);
+	if (rq->curr == rq->idle)
+		return;
+	if (!rq->nr)
+		look_no_more(rq);
+	if (!rq->nr) {
+		if (rq->curr->process) {
+			rq->sample_armed = true;
+			timer_set_slice(clock_ns() + SAMPLE_NS);
+		}
+		return;
+	}
+	push_surplus(rq);
+	atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
+	publish_load(rq);
+	arm_slice(rq, 0);
+}
+
+void sched_init_cpu(unsigned cpu)
+{
+	struct run_queue *rq = &per_cpu(run_queue, cpu);
+	struct thread *t = &per_cpu(idle_thread, cpu);
+
+	list_init(&rq->queue);
+	list_init(&t->run_link);
+	snprintf(t->name, sizeof(t->name), "idle/%u", cpu);
+	atomic_init(&t->state, THREAD_RUNNABLE);
+	atomic_init(&t->on_cpu, 1);
+	atomic_init(&t->cpu, cpu);
+	atomic_init(&t->refs, 1);
+	atomic_init(&t->flags, THREAD_F_KTHREAD | THREAD_F_PINNED);
+	t->started_at = clock_ns();
+	rq->idle = t;
+	rq->curr = t;
+	set_current_thread(t);
+}
+
+void sched_idle_loop(void)
+{
+	for (;;) {
+		irq_disable();
+		wait_for_work(&this_cpu(run_queue));
+		irq_enable();
+		schedule();
+	}
+}
+
+void sched_cpu_times(unsigned cpu, struct cpu_times *out)
+{
+	struct run_queue *rq = &per_cpu(run_queue, cpu);
+	struct thread *idle = rq->idle;
+	uint64_t now = clock_ns(), idle_ns;
+
+	memset(out, 0, sizeof(*out));
+	if (!idle)
+		return;
+	idle_ns = atomic_load_explicit(&idle->run_ns, memory_order_relaxed);
+	if (!atomic_load_explicit(&rq->runnable, memory_order_relaxed) &&
+	    now > atomic_load_explicit(&idle->started_at, memory_order_relaxed))
+		idle_ns += now - atomic_load_explicit(&idle->started_at, memory_order_relaxed);
+	out->idle_ns = min(idle_ns, now);
+	out->user_ns = min(atomic_load_explicit(&rq->user_ns, memory_order_relaxed), now - out->idle_ns);
+	out->system_ns = now - out->idle_ns - out->user_ns;
+	out->switches = atomic_load_explicit(&rq->switches, memory_order_relaxed);
+	out->wakeups = atomic_load_explicit(&rq->wakeups, memory_order_relaxed);
+	out->kicks = atomic_load_explicit(&rq->kicks, memory_order_relaxed);
+}
+
+unsigned sched_nr_running(void)
+{
+	unsigned n = 0;
+
+	for_each_cpu(cpu)
+		n += atomic_load_explicit(&per_cpu(run_queue, cpu).runnable, memory_order_relaxed);
+	return n;
+}
