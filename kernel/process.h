@@ -56,7 +56,9 @@ struct process {
 	int exit_code;                      /* wait status; valid once state is zombie */
 	int exit_signal;                    /* to the parent when it ends; 0: none */
 	_Atomic int state;                  /* PROCESS_*; STOPPED under sighand->lock too */
-	bool did_exec, vfork_done;
+	bool did_exec;
+	bool files_shared;                  /* with another process (CLONE_FILES) */
+	_Atomic bool vfork_done;            /* set once; the vfork() parent waits for it */
 
 	/* sighand->lock */
 	bool group_exit;                    /* all threads are to end with exit_code */
@@ -105,17 +107,18 @@ struct user_thread {
 	struct process *process;
 	struct list_head group_link;
 	uint64_t blocked;            /* signal mask; written by the thread itself, sighand->lock */
+	uint64_t waiting_for;        /* sigtimedwait: blocked, but wanted; sighand->lock */
 	uint64_t saved_blocked;      /* sigsuspend, ppoll: restored after the handler */
 	bool restore_blocked;
 	struct sigqueue pending;     /* thread-directed; sighand->lock */
-	bool stopped;                /* counted in process->nr_stopped; sighand->lock */
+	_Atomic bool stopped;        /* counted in process->nr_stopped; set under sighand->lock */
 	bool exec_killed;            /* ends because another thread calls execve() */
 	uintptr_t altstack_sp; size_t altstack_size; int altstack_flags;
 	uint32_t __user *clear_child_tid;
 	void __user *robust_list; size_t robust_len;
 	long (*restart_fn)(struct user_thread *u); /* restart_syscall() */
 	uint64_t restart_arg[6];     /* ERESTART_RESTARTBLOCK */
-	struct regs *start_regs;     /* of a new thread until it runs */
+	uint32_t __user *set_child_tid; /* CLONE_CHILD_SETTID: written by the new thread */
 	uint64_t timer_slack_ns;     /* prctl() only remembers it */
 };
 

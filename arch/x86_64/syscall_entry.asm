@@ -88,17 +88,3 @@ syscall_entry:
 	pop rdi
 	add rsp, 2 * 8
 	jmp exit_user_iretq
-
-; void enter_user_with(const struct regs *src, uintptr_t stack_top)
-extern enter_user
-align 16
-global enter_user_with
-enter_user_with:
-	lea rsp, [rsi - REGS_SIZE]
-	mov rsi, rdi
-	mov rdi, rsp
-	mov ecx, REGS_SIZE / 8
-	cld
-	rep movsq
-	mov rdi, rsp
-	jmp enter_user
