@@ -70,8 +70,17 @@ static void parse_mb1(uint64_t phys)
 	const struct mb1_info *mi = phys_to_virt(phys);
 
 	boot_loader = "multiboot1";
-	if (mi->flags & (1u << 2))
+	if (mi->flags & (1u << 2)) {
+		size_t skip = 0;
+
 		copy_string(boot_cmdline, sizeof(boot_cmdline), mi->cmdline);
+		/* The first word is the name of the image. */
+		while (boot_cmdline[skip] && boot_cmdline[skip] != ' ')
+			skip++;
+		while (boot_cmdline[skip] == ' ')
+			skip++;
+		memmove(boot_cmdline, boot_cmdline + skip, sizeof(boot_cmdline) - skip);
+	}
 	if (mi->flags & (1u << 3)) {
 		const struct mb1_module *m = phys_to_virt(mi->mods_addr);
 

@@ -61,18 +61,21 @@ struct measurement {
 #define TRIES       3
 #define READ_SPREAD 50000ULL /* cycles; a reading that took longer was disturbed (SMI, another host task) */
 
-/* One reading of both clocks, close together; false if three tries were disturbed. */
-static bool read_pair(const struct timesource *src, uint64_t *tsc, uint64_t *ref)
+/* One reading of all three clocks, close together; false if every try was disturbed. */
+static bool read_all(const struct timesource *src, uint64_t *tsc, uint64_t *ref, uint32_t *timer)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int i = 0; i < 5; i++) {
-		uint64_t t0 = rdtsc(), r = src->read(), t1 = rdtsc();
+	for (int i = 0; i < 8; i++) {
+		uint64_t t0 = rdtsc(), r = src->read();
+		uint32_t a = apic_timer_count();
+		uint64_t t1 = rdtsc();
 
 		if (t1 - t0 < best) {
 			best = t1 - t0;
 			*tsc = t0 + (t1 - t0) / 2;
 			*ref = r;
+			*timer = a;
 		}
 		if (best < READ_SPREAD)
 			break;
@@ -91,18 +94,16 @@ static bool measure(const struct timesource *src, uint64_t window_ns, struct mea
 
 		apic_timer_mask(true);
 		apic_timer_set_count(UINT32_MAX);
-		if (!read_pair(src, &tsc0, &ref0))
+		if (!read_all(src, &tsc0, &ref0, &apic0))
 			continue;
-		apic0 = apic_timer_count();
 		do {
 			now = (src->read() - ref0) & src->mask;
 			if (now < last) /* wrapped within the window: a source that is too short */
 				break;
 			last = now;
 		} while (now < want && --bound);
-		if (!bound || now < want || !read_pair(src, &tsc1, &ref1))
+		if (!bound || now < want || !read_all(src, &tsc1, &ref1, &apic1))
 			continue;
-		apic1 = apic_timer_count();
 		apic_timer_set_count(0);
 		now = (ref1 - ref0) & src->mask;
 		if (!now || tsc1 <= tsc0)

@@ -42,6 +42,10 @@ void arch_power_off(int code)
 		outw(0x604, 0x2000);  /* QEMU q35 and pc */
 		outw(0xb004, 0x2000); /* older ones, Bochs */
 	}
+	/* The chip set (or the emulator's main loop) takes a moment. */
+	for (uint64_t end = clock_ns() + 2 * NSEC_PER_SEC, turns = 0; clock_ns() < end && turns < 2000000000;
+	     turns++)
+		cpu_relax();
 	pr_err("power-off did not work; the machine is halted (code %d)", code);
 	console_flush();
 	arch_halt_forever();

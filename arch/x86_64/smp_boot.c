@@ -44,7 +44,7 @@ PARAM_UINT("fail.cpu", fail_cpu, 0, MAX_CPUS, PARAM_RO,
 static unsigned max_cpus = MAX_CPUS;
 PARAM_UINT("maxcpus", max_cpus, 1, MAX_CPUS, PARAM_RO, "start at most this many CPUs");
 
-#define DEADLINE_NS    (5 * NSEC_PER_SEC)   /* for all together; a loaded emulator is slow */
+#define DEADLINE_NS    (3 * NSEC_PER_SEC)   /* for all together; a loaded emulator is slow */
 #define SECOND_SIPI_NS (100 * NSEC_PER_MSEC) /* real CPUs answer the first within milliseconds */
 
 static struct ap_slot *slots; /* one per other CPU, in firmware order */
