@@ -98,6 +98,7 @@ struct super {
 	/* blocks, bfree, files, ffree, bsize, magic */
 	int (*statfs)(struct super *s, uint64_t out[6]);
 	void (*kill)(struct super *s);    /* last reference gone: free priv; may be NULL */
+	struct rcu_head rcu;
 };
 
 struct inode_ops {

@@ -140,6 +140,7 @@
 #define ENOTRECOVERABLE 131
 #define ERFKILL 132
 #define EWOULDBLOCK EAGAIN
+#define EOPNOTSUPP ENOTSUP
 #endif
 /* Never reach user space: the signal code turns them into EINTR or a restart. */
 #define ERESTARTSYS 512           /* restart if SA_RESTART, else EINTR */
