@@ -9,8 +9,10 @@
  *            included; it comes before the page allocator and memcg, after
  *            nothing of fs.  User copies may fault and so take it: never copy
  *            to or from user memory while holding it or a spinlock.
- * Life time: users (threads with this space) and refs (users as one, CPUs that
- *            still have its tables loaded, procfs readers).
+ * Life time: users (threads with this space, procfs readers).  The last one
+ *            unmaps everything, makes the CPUs that still have the tables
+ *            loaded switch away, and frees the tables; the struct itself goes
+ *            by RCU, so vm_try_get() may be tried on process->space under RCU.
  */
 #ifndef MM_VM_H
 #define MM_VM_H
@@ -38,6 +40,7 @@ struct vm_space;
 
 struct vm_space *vm_create(void); /* NULL without memory */
 void vm_get(struct vm_space *s);  /* another user (thread) */
+bool vm_try_get(struct vm_space *s); /* under RCU, of another process: false if it is being torn down */
 void vm_put(struct vm_space *s);  /* last user: unmaps everything; sleeps */
 /* fork(): copy-on-write clone.  ERR_PTR(-ENOMEM) leaves the parent as it was. */
 struct vm_space *vm_clone(struct vm_space *parent);
@@ -71,6 +74,7 @@ void vm_activate(struct vm_space *next);
 /* Write a range of already mapped user memory of another space (exec builds the stack with it). */
 int vm_write(struct vm_space *s, uintptr_t addr, const void *src, size_t n);
 int vm_read(struct vm_space *s, uintptr_t addr, void *dst, size_t n);
+void vm_init(void); /* after slab_init() */
 
 /* Figures for /proc/PID/{stat,status,statm} (pages) and maps. */
 struct vm_figures { uint64_t total, anon, file, pagetables, locked, data, stack, text; };

@@ -9,11 +9,12 @@
 #include "mm/page.h"
 #include "mm/vm.h"
 #include "mm/uaccess.h"
+#include "kernel/init.h"
 #include "kernel/log.h"
 
 #define MOVSB_MIN 256 /* bytes; below this the start-up cost of rep movsb dominates */
 
-static bool string_wins; /* constant after copy_init() */
+static bool string_wins; /* constant after arch_init_copy() */
 
 bool user_range_ok(const void __user *p, size_t n)
 {
@@ -117,7 +118,7 @@ static uint64_t measure(size_t (*fn)(void *, const void *, size_t), void *d, con
 	return best;
 }
 
-void copy_init(void)
+void arch_init_copy(void)
 {
 	struct page *a = page_alloc(0, PAGE_KERNEL, GFP_ZERO);
 	struct page *b = page_alloc(0, PAGE_KERNEL, GFP_ZERO);

@@ -16,7 +16,4 @@ void copy_page_words(void *d, const void *s);
 void clear_page_string(void *p);
 void copy_page_string(void *d, const void *s);
 
-/* Measures both ways on two pages and keeps the faster; after page_alloc_init(). */
-void copy_init(void);
-
 #endif /* ARCH_X86_64_COPY_H */

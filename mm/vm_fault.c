@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Page faults: demand-zero, copy-on-write, file pages.
+ *
+ * The space's lock is held but for getting a page from a file, which may take
+ * the file's locks and sleep; then the area is looked up again (space->seq says
+ * whether any changed).  A read fault on a file also maps the cached pages
+ * around it: a program's start touches most of them.
+ */
+#include "mm/vm_int.h"
+#include "kernel/log.h"
+#include "kernel/process.h"
+
+#define FAULT_AROUND 16 /* pages, aligned; measured: halves the faults of a shell's exec */
+#define RLIMIT_STACK_ 3
+
+struct page *vm_new_anon(void)
+{
+	struct page *p = page_alloc(0, PAGE_ANON, 0);
+	struct owner *o;
+
+	if (!p)
+		return NULL;
+	o = current_owner();
+	if (o && memcg_charge_page(p, o, MEMCG_ANON, 0)) {
+		page_put(p);
+		return NULL;
+	}
+	return p;
+}
+
+/* Puts a page into an empty entry.  The caller's reference goes to the table. */
+static void map_page(struct vm_space *s, pte_t *e, struct page *p, uint64_t bits)
+{
+	atomic_fetch_add_explicit(&p->mapcount, 1, memory_order_relaxed);
+	vm_count(bits & PTE_ANON ? &s->nr_anon : &s->nr_file, 1);
+	pte_set(e, page_pte(p) | bits);
+}
+
+static int fault_anon(struct vm_space *s, const struct vm_area *a, pte_t *e)
+{
+	struct page *p = vm_new_anon();
+	uint64_t bits = pte_prot(a->flags) | PTE_ANON;
+
+	if (!p)
+		return -ENOMEM;
+	clear_page(page_virt(p));
+	if (a->flags & VM_WRITE)
+		bits |= PTE_W | PTE_D;
+	map_page(s, e, p, bits);
+	return 0;
+}
+
+/* Write to a page that is mapped read-only in a private writable area. */
+static int fault_cow(struct vm_space *s, const struct vm_area *a, pte_t *e, uintptr_t addr)
+{
+	uint64_t v = pte_get(e);
+	struct page *old = pte_page(v), *p;
+	struct vm_gather g;
+
+	if ((v & PTE_ANON) && atomic_load_explicit(&old->refs, memory_order_acquire) == 1) {
+		/* Only this mapping is left: no copy. */
+		atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
+		return 0;
+	}
+	p = vm_new_anon();
+	if (!p)
+		return -ENOMEM;
+	copy_page(page_virt(p), page_virt(old));
+	gather_init(&g, s);
+	atomic_exchange_explicit(e, 0, memory_order_acq_rel);
+	vm_count(v & PTE_ANON ? &s->nr_anon : &s->nr_file, -1);
+	atomic_fetch_sub_explicit(&old->mapcount, 1, memory_order_relaxed);
+	gather_page(&g, addr, old);
+	map_page(s, e, p, pte_prot(a->flags) | PTE_ANON | PTE_W | PTE_D);
+	gather_finish(&g);
+	return 0;
+}
+
+/* The pages a file fault wants, got without the lock. */
+struct file_pages {
+	struct page *page;
+	uintptr_t base; /* address of around[0] */
+	unsigned n;
+	struct page *around[FAULT_AROUND];
+};
+
+static void file_pages_put(struct file_pages *f)
+{
+	if (f->page)
+		page_put(f->page);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->around[i])
+			page_put(f->around[i]);
+}
+
+static void map_around(struct vm_space *s, const struct vm_area *a, struct file_pages *f)
+{
+	uintptr_t next;
+	pte_t *e = pt_find(s, f->base, &next);
+	uint64_t bits = pte_prot(a->flags);
+
+	/* Aligned to its size, so all entries are in the one table that exists by now. */
+	if (!e)
+		return;
+	if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
+		bits |= PTE_W | PTE_D;
+	for (unsigned i = 0; i < f->n; i++) {
+		uintptr_t va = f->base + i * PAGE_SIZE;
+
+		if (!f->around[i] || va < a->start || va >= a->end || pte_get(&e[i]))
+			continue;
+		map_page(s, &e[i], f->around[i], bits);
+		f->around[i] = NULL;
+	}
+}
+
+/*
+ * Lock held on entry and return, dropped in between.  Return: 0 if it was mapped,
+ * -EAGAIN if the areas changed meanwhile, else an error.
+ */
+static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, unsigned flags)
+{
+	struct file *file = a->file;
+	uint64_t seq = s->seq, index = (a->off + (addr - a->start)) >> PAGE_SHIFT, bits;
+	bool copy = (flags & FAULT_WRITE) && !(a->flags & VM_SHARED);
+	struct file_pages f = { 0 };
+	pte_t *e;
+	int err = 0;
+
+	vm_file_get(file);
+	if (!(flags & FAULT_WRITE)) {
+		uintptr_t lo = ALIGN_DOWN(addr, FAULT_AROUND * PAGE_SIZE);
+
+		f.base = lo;
+		f.n = FAULT_AROUND;
+		if ((addr - lo) >> PAGE_SHIFT > index)
+			f.n = 0; /* would begin before the file */
+	}
+	mutex_unlock(&s->lock);
+	f.page = vm_file_page(file, index);
+	if (IS_ERR(f.page)) {
+		err = (int)PTR_ERR(f.page);
+		f.page = NULL;
+	} else if (f.n) {
+		vm_file_pages_around(file, index - ((addr - f.base) >> PAGE_SHIFT), f.n, f.around);
+	}
+	mutex_lock(&s->lock);
+	if (s->seq != seq || s->dead) {
+		err = s->dead ? -EFAULT : -EAGAIN;
+		goto out;
+	}
+	if (err) {
+		err = err == -ENOMEM ? -ENOMEM : -EIO;
+		goto out;
+	}
+	e = pt_make(s, addr);
+	if (!e) {
+		err = -ENOMEM;
+		goto out;
+	}
+	if (!pte_get(e)) {
+		bits = pte_prot(a->flags);
+		if (copy) {
+			struct page *p = vm_new_anon();
+
+			if (!p) {
+				err = -ENOMEM;
+				goto out;
+			}
+			copy_page(page_virt(p), page_virt(f.page));
+			map_page(s, e, p, bits | PTE_ANON | PTE_W | PTE_D);
+		} else {
+			if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
+				bits |= PTE_W | PTE_D;
+			map_page(s, e, f.page, bits);
+			f.page = NULL;
+		}
+	}
+	if (f.n)
+		map_around(s, a, &f);
+out:
+	file_pages_put(&f);
+	vm_file_put(file);
+	return err;
+}
+
+/* Grows a stack area down to @addr if it may.  Under lock. */
+static struct vm_area *grow_stack(struct vm_space *s, unsigned i, uintptr_t addr)
+{
+	struct vm_area *a = i < s->nr ? s->areas[i] : NULL;
+	struct process *p = current_process();
+	uint64_t limit = p ? p->rlimits[RLIMIT_STACK_][0] : 8UL << 20;
+	uintptr_t start = ALIGN_DOWN(addr, PAGE_SIZE);
+	uintptr_t below = i ? s->areas[i - 1]->end : USER_MIN;
+
+	if (!a || !(a->flags & VM_GROWSDOWN) || a->end - start > limit ||
+	    start < below + (i && !(s->areas[i - 1]->flags & VM_PROT) ? 0 : STACK_GAP))
+		return NULL;
+	vm_count(&s->nr_mapped, (int64_t)((a->start - start) >> PAGE_SHIFT));
+	if (a->flags & VM_LOCKED)
+		vm_count(&s->nr_locked, (int64_t)((a->start - start) >> PAGE_SHIFT));
+	a->start = start;
+	s->seq++;
+	return a;
+}
+
+static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
+{
+	unsigned i = area_index(s, addr);
+	struct vm_area *a = i < s->nr ? s->areas[i] : NULL;
+	pte_t *e;
+	uint64_t v;
+
+	if (s->dead)
+		return -EFAULT;
+	if (!a || a->start > addr) {
+		a = grow_stack(s, i, addr);
+		if (!a)
+			return -EFAULT;
+	}
+	if (flags & FAULT_WRITE ? !(a->flags & VM_WRITE) :
+	    flags & FAULT_EXEC	? !(a->flags & VM_EXEC) :
+				  !(a->flags & VM_PROT))
+		return -EACCES;
+	e = pt_make(s, addr);
+	if (!e)
+		return -ENOMEM;
+	v = pte_get(e);
+	if (!v)
+		return a->file ? fault_file(s, a, addr, flags) : fault_anon(s, a, e);
+	if ((flags & FAULT_WRITE) && !(v & PTE_W)) {
+		if (a->flags & VM_SHARED) {
+			atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
+			return 0;
+		}
+		return fault_cow(s, a, e, addr);
+	}
+	return 0; /* another thread was faster, or the TLB was behind */
+}
+
+int vm_fault_locked(struct vm_space *s, uintptr_t addr, unsigned flags)
+{
+	int err;
+
+	addr = ALIGN_DOWN(addr, PAGE_SIZE);
+	do {
+		err = fault_once(s, addr, flags);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+int vm_fault(struct vm_space *s, uintptr_t addr, unsigned flags)
+{
+	int err;
+
+	if (addr >= USER_TOP)
+		return -EFAULT;
+	mutex_lock(&s->lock);
+	err = vm_fault_locked(s, addr, flags);
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+/* Faults in [start, end) as far as it is mapped: 0, -ENOMEM (a hole, or no memory), or a fault's error. */
+int vm_populate(struct vm_space *s, uintptr_t start, uintptr_t end)
+{
+	int err = 0;
+
+	for (uintptr_t va = start; va < end && !err; va += PAGE_SIZE) {
+		struct vm_area *a;
+
+		if (current && kill_pending(current))
+			return -EINTR;
+		mutex_lock(&s->lock);
+		a = area_find(s, va);
+		if (!a)
+			err = -ENOMEM;
+		else if (a->flags & VM_PROT)
+			err = vm_fault_locked(s, va,
+					      (a->flags & (VM_WRITE | VM_SHARED)) == VM_WRITE ?
+						      FAULT_WRITE : 0);
+		mutex_unlock(&s->lock);
+		if (!(va & (63 * PAGE_SIZE)))
+			cond_resched();
+	}
+	return err == -EFAULT ? -ENOMEM : err;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one place where address spaces meet files: everything mm/ asks of a
+ * struct file.
+ */
+#include "mm/vm_int.h"
+#include "mm/page_cache.h"
+#include "fs/vfs.h"
+#include "kernel/string.h"
+
+void vm_file_get(struct file *f)
+{
+	file_get(f);
+}
+
+void vm_file_put(struct file *f)
+{
+	fput(f);
+}
+
+int vm_file_check(struct file *f, unsigned *flags)
+{
+	int err;
+
+	if (!(f->mode & FMODE_READ))
+		return -EACCES;
+	if ((*flags & VM_SHARED) && (*flags & VM_WRITE) && !(f->mode & FMODE_WRITE))
+		return -EACCES;
+	if (!f->ops->get_page || !f->ops->mmap)
+		return -ENODEV;
+	err = f->ops->mmap(f, *flags & VM_KEEP);
+	if (err)
+		return err;
+	if (!(*flags & VM_SHARED) || (f->mode & FMODE_WRITE))
+		*flags |= VM_MAYWRITE;
+	return 0;
+}
+
+struct page *vm_file_page(struct file *f, uint64_t index)
+{
+	return f->ops->get_page(f, index);
+}
+
+void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct page **out)
+{
+	struct page_index *idx = f->inode ? f->inode->pages : NULL;
+	uint64_t size;
+
+	if (!idx)
+		return;
+	size = (uint64_t)atomic_load_explicit(&f->inode->size, memory_order_relaxed);
+	for (unsigned i = 0; i < n && (first + i) << PAGE_SHIFT < size; i++)
+		out[i] = page_index_lookup(idx, first + i);
+}
+
+void vm_file_name(struct file *f, struct vm_area_info *out)
+{
+	char *p;
+
+	if (f->inode) {
+		out->ino = f->inode->ino;
+		out->dev = f->inode->super ? f->inode->super->dev : 0;
+	}
+	if (f->dentry) {
+		p = dentry_path(f->dentry, out->name, sizeof(out->name));
+		if (!IS_ERR(p) && p)
+			memmove(out->name, p, strlen(p) + 1);
+	}
+}

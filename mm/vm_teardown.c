@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking pages out of address spaces: unmapping, the end of a space, the OOM
+ * reaper.
+ *
+ * Entries are cleared first, then the TLBs are told (once per batch), then the
+ * pages go.  At the end of a space nobody uses its addresses any more, so its
+ * pages go without a flush; its tables go when every CPU has loaded others.
+ */
+#include "mm/vm_int.h"
+#include "mm/slab.h"
+#include "kernel/log.h"
+#include "kernel/thread.h"
+
+void gather_init(struct vm_gather *g, struct vm_space *s)
+{
+	g->space = s;
+	g->start = UINTPTR_MAX;
+	g->end = 0;
+	g->tables = false;
+	g->no_flush = false;
+	g->n = 0;
+}
+
+void gather_touch(struct vm_gather *g, uintptr_t va)
+{
+	if (va < g->start)
+		g->start = va;
+	if (va + PAGE_SIZE > g->end)
+		g->end = va + PAGE_SIZE;
+}
+
+void gather_finish(struct vm_gather *g)
+{
+	if (g->start < g->end && !g->no_flush)
+		tlb_flush(g->space, g->start, g->end, g->tables);
+	for (unsigned i = 0; i < g->n; i++)
+		page_put(g->pages[i]);
+	g->start = UINTPTR_MAX;
+	g->end = 0;
+	g->tables = false;
+	g->n = 0;
+}
+
+void gather_page(struct vm_gather *g, uintptr_t va, struct page *p)
+{
+	bool tables = g->tables;
+
+	if (g->n == GATHER_PAGES) {
+		gather_finish(g);
+		g->tables = tables; /* of the page that is added now */
+	}
+	gather_touch(g, va);
+	g->pages[g->n++] = p;
+}
+
+/* Clears leaf entries of [start, end).  Under lock (or nobody else has the space). */
+void vm_zap(struct vm_gather *g, uintptr_t start, uintptr_t end)
+{
+	struct vm_space *s = g->space;
+	uintptr_t va = start, next;
+	int64_t anon = 0, file = 0;
+
+	while (va < end) {
+		pte_t *e = pt_find(s, va, &next);
+		uintptr_t stop = min(next, end);
+
+		if (!e) {
+			va = stop;
+			continue;
+		}
+		for (; va < stop; va += PAGE_SIZE, e++) {
+			uint64_t v = pte_get(e);
+			struct page *p;
+
+			if (!v)
+				continue;
+			/* Not a plain store: the CPU may be setting A or D. */
+			v = g->no_flush ? v : atomic_exchange_explicit(e, 0, memory_order_acq_rel);
+			if (g->no_flush)
+				pte_set(e, 0);
+			p = pte_page(v);
+			atomic_fetch_sub_explicit(&p->mapcount, 1, memory_order_relaxed);
+			if (v & PTE_ANON)
+				anon++;
+			else
+				file++;
+			gather_page(g, va, p);
+		}
+	}
+	vm_count(&s->nr_anon, -anon);
+	vm_count(&s->nr_file, -file);
+}
+
+/**
+ * vm_unmap_locked - unmap [start, end), page aligned
+ * @dead: removed areas are added; areas_free() after unlocking
+ * Return: 0, or -ENOMEM with nothing changed (a split was needed).
+ */
+int vm_unmap_locked(struct vm_space *s, uintptr_t start, uintptr_t end, struct vm_area **dead)
+{
+	struct vm_gather g;
+	unsigned i = area_index(s, start), n = 0;
+	uintptr_t floor, ceil;
+	int err;
+
+	if (i == s->nr || s->areas[i]->start >= end)
+		return 0;
+	if (s->areas[i]->start < start ||
+	    (area_find(s, end) && area_find(s, end)->start < end)) {
+		err = area_reserve(s, 2);
+		if (err)
+			return err;
+		if (s->areas[i]->start < start) {
+			err = area_split(s, i, start);
+			if (err)
+				return err;
+			i++;
+		}
+		n = area_index(s, end);
+		if (n < s->nr && s->areas[n]->start < end) {
+			err = area_split(s, n, end);
+			if (err) {
+				area_merge_range(s, start, start, dead);
+				return err;
+			}
+		}
+	}
+	for (n = 0; i + n < s->nr && s->areas[i + n]->start < end; n++)
+		;
+	gather_init(&g, s);
+	for (unsigned k = i; k < i + n; k++) {
+		vm_zap(&g, s->areas[k]->start, s->areas[k]->end);
+		s->areas[k]->next = *dead;
+		*dead = s->areas[k];
+	}
+	area_remove(s, i, n);
+	floor = i ? s->areas[i - 1]->end : 0;
+	ceil = i < s->nr ? s->areas[i]->start : USER_END;
+	vm_free_tables(&g, start, end, floor, ceil);
+	gather_finish(&g);
+	return 0;
+}
+
+int vm_unmap(struct vm_space *s, uintptr_t addr, size_t len)
+{
+	struct vm_area *dead = NULL;
+	int err;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if ((addr & ~PAGE_MASK) || !len || addr > USER_TOP || len > USER_TOP - addr)
+		return -EINVAL;
+	mutex_lock(&s->lock);
+	err = vm_unmap_locked(s, addr, addr + len, &dead);
+	mutex_unlock(&s->lock);
+	areas_free(dead);
+	return err;
+}
+
+static void space_free_rcu(struct rcu_head *h)
+{
+	kfree(container_of(h, struct vm_space, rcu));
+}
+
+/* The last user has gone: nobody runs on these tables, though CPUs may still have them loaded. */
+static void vm_destroy(struct vm_space *s)
+{
+	struct vm_area *dead = NULL;
+	struct vm_gather g;
+
+	/* If this thread sleeps below, it must come back without the space. */
+	if (current && current->space == s)
+		current->space = NULL;
+	mutex_lock(&s->lock);
+	s->dead = true;
+	gather_init(&g, s);
+	g.no_flush = true;
+	for (unsigned i = 0; i < s->nr; i++) {
+		vm_zap(&g, s->areas[i]->start, s->areas[i]->end);
+		s->areas[i]->next = dead;
+		dead = s->areas[i];
+	}
+	gather_finish(&g);
+	s->nr = 0;
+	mutex_unlock(&s->lock);
+	areas_free(dead);
+
+	tlb_drop(s);
+	vm_free_tables(&g, 0, USER_END, 0, USER_END);
+	gather_finish(&g);
+	pt_free_root(s);
+	kfree(s->areas);
+	call_rcu(&s->rcu, space_free_rcu);
+}
+
+void vm_get(struct vm_space *s)
+{
+	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
+}
+
+bool vm_try_get(struct vm_space *s)
+{
+	unsigned n = atomic_load_explicit(&s->users, memory_order_relaxed);
+
+	do {
+		if (!n)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&s->users, &n, n + 1, memory_order_acquire, memory_order_relaxed));
+	return true;
+}
+
+void vm_put(struct vm_space *s)
+{
+	if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) == 1)
+		vm_destroy(s);
+}
+
+/**
+ * vm_reap - free the anonymous memory of a process that is being killed
+ *
+ * Its threads can do nothing with it any more but die; a fault fails from now on.
+ * Gives up after a bounded wait if the space stays locked.
+ */
+void vm_reap(struct vm_space *s)
+{
+	struct vm_gather g;
+
+	for (unsigned i = 0; !mutex_trylock(&s->lock); i++) {
+		if (i == 20)
+			return;
+		thread_sleep_until(clock_ns() + NSEC_PER_MSEC, false);
+	}
+	s->dead = true;
+	gather_init(&g, s);
+	for (unsigned i = 0; i < s->nr; i++)
+		if (!(s->areas[i]->flags & VM_SHARED))
+			vm_zap(&g, s->areas[i]->start, s->areas[i]->end);
+	gather_finish(&g);
+	mutex_unlock(&s->lock);
+}
