@@ -8,13 +8,14 @@ FILE       any other plugin, loaded as it is
 import collections
 import json
 import os
+import re
 import subprocess
 
 from runner import machine
 
-# Files whose functions are the accounting (experiment recipe-tax).
-ACCOUNTING = ("mm/page_counter.c", "mm/page_counter_impl.h", "mm/stock.c", "mm/memcg.c",
-              "mm/owner.c", "net/sock_mem.c")
+# Files whose functions are the accounting (experiment recipe-tax); a function
+# that a header defines counts for the header it is in.
+ACCOUNTING = re.compile(r"(^|/)(mm/(page_counter|stock|memcg|owner)\w*\.[ch]|net/sock_mem\.[ch])$")
 
 
 class Insns:
@@ -46,7 +47,7 @@ class Insns:
 
 
 def is_accounting(path):
-    return any(path == f or path.endswith("/" + f) for f in ACCOUNTING)
+    return ACCOUNTING.search(path) is not None
 
 
 def functions(elf):
