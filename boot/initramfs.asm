@@ -1,9 +1,9 @@
 ; SPDX-License-Identifier: MIT
 ; The embedded initramfs: a cpio archive, named by the build.
 section .initramfs progbits alloc noexec nowrite align=4096
-global initramfs_start, initramfs_end
-initramfs_start:
+global __initramfs_start, __initramfs_end
+__initramfs_start:
 %ifdef INITRAMFS
 	incbin INITRAMFS
 %endif
-initramfs_end:
+__initramfs_end:

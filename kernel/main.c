@@ -11,6 +11,7 @@
 #include "drivers/pci.h"
 #include "fs/internal.h"
 #include "fs/vfs.h"
+#include "kernel/crash.h"
 #include "kernel/init.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
@@ -21,7 +22,9 @@
 #include "kernel/work.h"
 #include "mm/memcg.h"
 #include "mm/page.h"
+#include "mm/page_cache.h"
 #include "mm/slab.h"
+#include "mm/vm.h"
 #include "mm/vmalloc.h"
 #include "net/net.h"
 #include "version.h"
@@ -61,11 +64,15 @@ static const struct init_step early_steps[] = {
 	{ "clock", arch_init_clock },
 	{ "page allocator", page_alloc_init },
 	{ "paging hand-over", arch_init_paging_late },
+	{ "copy routines", arch_init_copy },
 	{ "slab", slab_init },
+	{ "address spaces", vm_init },
+	{ "page index", page_cache_init },
 	{ "vmalloc", vmalloc_init },
 	{ "scheduler", start_scheduler },
 	{ "CPUs", arch_init_smp },
 	{ "release CPUs", arch_release_cpus },
+	{ "per-CPU pages", page_alloc_init_percpu },
 };
 
 static const struct init_step late_steps[] = {
@@ -78,6 +85,7 @@ static const struct init_step late_steps[] = {
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
+	{ "crash", crash_if_asked },
 	{ "init", process_start_init },
 };
 
