@@ -20,10 +20,10 @@ struct memcg;
 struct owner;
 struct process;
 
-/* Keys of memory.stat that charges belong to. */
+/* Keys of memory.stat that charges belong to; the busiest first (mm/stock.h). */
 enum memcg_kind {
-	MEMCG_ANON, MEMCG_FILE, MEMCG_KERNEL, MEMCG_KSTACK, MEMCG_PGTABLE, MEMCG_SLAB,
-	MEMCG_PERCPU, MEMCG_SOCK, MEMCG_VMALLOC, MEMCG_SHMEM, NR_MEMCG_KINDS
+	MEMCG_ANON, MEMCG_FILE, MEMCG_SOCK, MEMCG_SLAB, MEMCG_KERNEL, MEMCG_PGTABLE,
+	MEMCG_KSTACK, MEMCG_PERCPU, MEMCG_VMALLOC, MEMCG_SHMEM, NR_MEMCG_KINDS
 };
 /* Event counts of memory.stat. */
 enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
@@ -60,6 +60,18 @@ void owner_get(struct owner *o); /* NULL is fine */
 void owner_put(struct owner *o);
 /* The live group an owner now stands for (its own, or after removal the nearest living ancestor). Under RCU. */
 struct memcg *owner_memcg(struct owner *o);
+
+/*
+ * A user of an owner is a process or a socket.  While an owner has none, nothing of
+ * its charge is held back on any CPU, so an emptied group shows its real usage.
+ */
+void memcg_user_get(struct owner *o); /* NULL is fine, here and below */
+void memcg_user_put(struct owner *o);
+/* Bytes that could still be charged on the path to the root; SIZE_MAX without a limit. */
+uint64_t memcg_headroom(struct owner *o);
+/* Is less than 1/8 of the tightest limit left? */
+bool memcg_under_pressure(struct owner *o);
+void memcg_event_sock_dropped(struct owner *o);
 
 /* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
 struct memcg *memcg_of_process(struct process *p); /* under RCU; never NULL */

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree of groups (mm/memcg_tree.h). */
+#include "mm/memcg_tree.h"
+#include "mm/stock.h"
+#include "mm/slab.h"
+#include "kernel/log.h"
+#include "kernel/string.h"
+
+struct memcg *memcg_root;
+struct spinlock memcg_lock = SPINLOCK_INIT("memcg_lock");
+struct mutex memcg_mutex = MUTEX_INIT(memcg_mutex, "memcg_mutex");
+static uint32_t next_id = 1; /* memcg_mutex */
+
+static struct memcg *memcg_alloc(struct memcg *parent, const char *name)
+{
+	struct memcg *m = kzalloc(sizeof(*m) + strlen(name) + 1, GFP_KERNEL);
+
+	if (!m)
+		return NULL;
+	memcpy(m->name, name, strlen(name) + 1);
+	m->parent = parent;
+	m->depth = parent ? parent->depth + 1 : 0;
+	m->max_depth = m->max_descendants = UINT32_MAX;
+	atomic_init(&m->refs, 1);
+	list_init(&m->children);
+	list_init(&m->sibling);
+	list_init(&m->procs);
+	return m;
+}
+
+void memcg_init(void)
+{
+	memcg_config_init();
+	memcg_root = memcg_alloc(NULL, "");
+	if (!memcg_root || !account_create(NULL, memcg_root) ||
+	    (memcg_config.enabled && !stock_init()))
+		panic("memcg: no memory for the root group");
+	memcg_root->id = next_id++;
+	atomic_store_explicit(&memcg_root->account, root_account, memory_order_release);
+}
+
+bool memcg_enabled(void)
+{
+	return memcg_config.enabled;
+}
+
+const char *memcg_preset_name(void)
+{
+	return memcg_config.preset;
+}
+
+struct memcg *memcg_tryget(struct memcg *m)
+{
+	int32_t n = atomic_load_explicit(&m->refs, memory_order_relaxed);
+
+	do {
+		if (n <= 0)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(&m->refs, &n, n + 1, memory_order_acq_rel,
+							memory_order_relaxed));
+	return m;
+}
+
+void memcg_get(struct memcg *m)
+{
+	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+}
+
+static void memcg_free_rcu(struct rcu_head *h)
+{
+	kfree(container_of(h, struct memcg, rcu));
+}
+
+void memcg_put(struct memcg *m)
+{
+	while (m && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) {
+		struct memcg *parent = m->parent;
+
+		call_rcu(&m->rcu, memcg_free_rcu);
+		m = parent;
+	}
+}
+
+struct memcg *memcg_next(struct memcg *m, struct memcg *top)
+{
+	if (!list_empty(&m->children))
+		return list_first_entry(&m->children, struct memcg, sibling);
+	while (m != top) {
+		if (m->sibling.next != &m->parent->children)
+			return list_entry(m->sibling.next, struct memcg, sibling);
+		m = m->parent;
+	}
+	return NULL;
+}
+
+struct account *memcg_effective_account(struct memcg *m)
+{
+	for (;; m = m->parent) {
+		struct account *a = memcg_account(m);
+
+		if (a)
+			return a;
+	}
+}
+
+/* What @m charges changes: its processes count as users of the new owner.  memcg_mutex held. */
+static void set_owner(struct memcg *m, struct owner *o)
+{
+	struct owner *old;
+	bool last = false;
+
+	spin_lock(&memcg_lock);
+	old = atomic_load_explicit(&m->owner, memory_order_relaxed);
+	for (uint32_t i = 0; i < m->nr_procs; i++)
+		owner_user_get(o);
+	atomic_store_explicit(&m->owner, o, memory_order_release);
+	for (uint32_t i = 0; i < m->nr_procs; i++)
+		last |= owner_user_put(old);
+	spin_unlock(&memcg_lock);
+	if (last) {
+		rcu_read_lock();
+		stock_return_owner(old);
+		rcu_read_unlock();
+	}
+}
+
+/* @m's effective owner has become @o: so has that of all below without an account of their own. */
+static void spread_owner(struct memcg *top, struct owner *o)
+{
+	struct memcg *m = top;
+
+	while (m) {
+		if (m == top || !memcg_account(m)) {
+			set_owner(m, o);
+			m = memcg_next(m, top);
+			continue;
+		}
+		/* Below an account of its own nothing changes: skip the subtree. */
+		while (m != top && m->sibling.next == &m->parent->children)
+			m = m->parent;
+		m = m == top ? NULL : list_entry(m->sibling.next, struct memcg, sibling);
+	}
+}
+
+static struct owner *owner_above(struct memcg *m)
+{
+	return m->parent ? atomic_load_explicit(&m->parent->owner, memory_order_relaxed) : NULL;
+}
+
+static int enable_memory(struct memcg *m)
+{
+	struct account *a;
+
+	rcu_read_lock();
+	a = memcg_effective_account(m->parent);
+	rcu_read_unlock();
+	/* Under memcg_mutex the account above cannot go. */
+	a = account_create(a, m);
+	if (!a)
+		return -ENOMEM;
+	atomic_store_explicit(&m->account, a, memory_order_release);
+	spread_owner(m, memcg_config.enabled ? a->owner : NULL);
+	return 0;
+}
+
+static void disable_memory(struct memcg *m)
+{
+	struct account *a = memcg_account(m);
+
+	if (!a)
+		return;
+	atomic_store_explicit(&m->account, NULL, memory_order_release);
+	spread_owner(m, owner_above(m));
+	account_close(a);
+}
+
+static int may_create(struct memcg *parent)
+{
+	uint32_t level = 1;
+
+	if (atomic_load_explicit(&parent->dead, memory_order_relaxed))
+		return -ENODEV;
+	for (struct memcg *m = parent; m; m = m->parent, level++)
+		if (m->nr_descendants >= m->max_descendants || level > m->max_depth)
+			return -EAGAIN;
+	return 0;
+}
+
+struct memcg *memcg_create(struct memcg *parent, const char *name)
+{
+	struct memcg *m = memcg_alloc(parent, name);
+	int err;
+
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&memcg_mutex);
+	err = may_create(parent);
+	if (err)
+		goto fail;
+	m->id = next_id++;
+	atomic_init(&m->owner, atomic_load_explicit(&parent->owner, memory_order_relaxed));
+	if (parent->control & MEMCG_CTL_MEMORY)
+		err = enable_memory(m);
+	if (err)
+		goto fail;
+	memcg_get(parent);
+	spin_lock(&memcg_lock);
+	list_add_tail(&m->sibling, &parent->children);
+	spin_unlock(&memcg_lock);
+	parent->nr_children++;
+	for (struct memcg *p = parent; p; p = p->parent)
+		p->nr_descendants++;
+	mutex_unlock(&memcg_mutex);
+	return m;
+fail:
+	mutex_unlock(&memcg_mutex);
+	kfree(m);
+	return ERR_PTR(err);
+}
+
+int memcg_remove(struct memcg *m)
+{
+	int err = 0;
+
+	mutex_lock(&memcg_mutex);
+	spin_lock(&memcg_lock);
+	if (!m->parent || m->nr_children || m->nr_procs)
+		err = -EBUSY;
+	else if (atomic_load_explicit(&m->dead, memory_order_relaxed))
+		err = -ENODEV;
+	else
+		/* Under memcg_lock: a process that attaches looks at it there. */
+		atomic_store_explicit(&m->dead, true, memory_order_relaxed);
+	spin_unlock(&memcg_lock);
+	if (err) {
+		mutex_unlock(&memcg_mutex);
+		return err;
+	}
+	disable_memory(m);
+	spin_lock(&memcg_lock);
+	list_del(&m->sibling);
+	spin_unlock(&memcg_lock);
+	m->parent->nr_children--;
+	for (struct memcg *p = m->parent; p; p = p->parent)
+		p->nr_descendants--;
+	mutex_unlock(&memcg_mutex);
+	memcg_events_changed(m);
+	memcg_put(m);
+	return 0;
+}
+
+unsigned memcg_available(struct memcg *m)
+{
+	return m->parent ? m->parent->control : MEMCG_CTL_MEMORY;
+}
+
+int memcg_control(struct memcg *m, unsigned enable, unsigned disable)
+{
+	struct memcg *c;
+	int err = 0;
+
+	mutex_lock(&memcg_mutex);
+	enable &= ~m->control;
+	disable &= m->control;
+	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
+		err = -ENODEV;
+	else if (enable & ~memcg_available(m))
+		err = -ENOENT;
+	else if (enable && m->parent && m->nr_procs)
+		err = -EBUSY;
+	list_for_each_entry(c, &m->children, sibling)
+		if (c->control & disable)
+			err = err ? err : -EBUSY;
+	if (!err && enable & MEMCG_CTL_MEMORY) {
+		list_for_each_entry(c, &m->children, sibling) {
+			err = enable_memory(c);
+			if (err)
+				break;
+		}
+		if (err)
+			list_for_each_entry(c, &m->children, sibling)
+				disable_memory(c);
+		else
+			m->control |= MEMCG_CTL_MEMORY;
+	}
+	if (!err && disable & MEMCG_CTL_MEMORY) {
+		m->control &= ~MEMCG_CTL_MEMORY;
+		list_for_each_entry(c, &m->children, sibling)
+			disable_memory(c);
+	}
+	mutex_unlock(&memcg_mutex);
+	return err;
+}
+
+/*
+ * @m became populated (@by 1) or empty (-1): tell it and pass that up as far as it
+ * changes something.  memcg_lock held.
+ */
+static void populate(struct memcg *m, int by)
+{
+	for (;;) {
+		bool was;
+
+		memcg_events_changed(m);
+		m = m->parent;
+		if (!m)
+			return;
+		was = memcg_populated(m);
+		m->nr_populated += by;
+		if (memcg_populated(m) == was)
+			return;
+	}
+}
+
+void memcg_count_in(struct memcg *m)
+{
+	bool was = memcg_populated(m);
+
+	owner_user_get(atomic_load_explicit(&m->owner, memory_order_relaxed));
+	m->nr_procs++;
+	if (!was)
+		populate(m, 1);
+}
+
+bool memcg_count_out(struct memcg *m, struct owner **o)
+{
+	*o = atomic_load_explicit(&m->owner, memory_order_relaxed);
+	m->nr_procs--;
+	if (!memcg_populated(m))
+		populate(m, -1);
+	if (!owner_user_put(*o))
+		return false;
+	owner_get(*o);
+	return true;
+}
+
+void memcg_return_stock(struct owner *o)
+{
+	rcu_read_lock();
+	stock_return_owner(o);
+	rcu_read_unlock();
+	owner_put(o);
+}
+
+/* The account whose limits @m's files show.  memcg_mutex held. */
+static struct account *limits_of(struct memcg *m)
+{
+	struct account *a = memcg_account(m);
+
+	return m->parent && a && memcg_config.enabled ? a : NULL;
+}
+
+void memcg_set_limit(struct memcg *m, enum page_counter_limit which, int64_t pages)
+{
+	struct account *a;
+
+	mutex_lock(&memcg_mutex);
+	a = limits_of(m);
+	if (a)
+		memcg_config.pc->set(account_counter(a), which, pages);
+	mutex_unlock(&memcg_mutex);
+}
+
+int64_t memcg_get_limit(struct memcg *m, enum page_counter_limit which)
+{
+	struct account *a;
+	int64_t v = which == PC_MIN || which == PC_LOW ? 0 : PAGE_COUNTER_MAX;
+
+	mutex_lock(&memcg_mutex);
+	a = limits_of(m);
+	if (a)
+		v = memcg_config.pc->get(account_counter(a), which);
+	mutex_unlock(&memcg_mutex);
+	return v;
+}
+
+/* How far @m is over its max, pages. */
+static int64_t over_max(struct memcg *m, bool sweep)
+{
+	struct account *a;
+	int64_t over = 0;
+
+	rcu_read_lock();
+	a = memcg_account(m);
+	if (a && sweep)
+		stock_sweep(a, NULL);
+	if (a)
+		over = account_usage(a) - memcg_config.pc->get(account_counter(a), PC_MAX);
+	rcu_read_unlock();
+	return over;
+}
+
+#define MAX_WRITE_ROUNDS 16 /* as Linux: empty reclaim rounds before a kill */
+
+void memcg_set_max(struct memcg *m, int64_t pages)
+{
+	unsigned rounds = MAX_WRITE_ROUNDS;
+	int64_t over;
+
+	memcg_set_limit(m, PC_MAX, pages);
+	if (!memcg_config.enabled || over_max(m, false) <= 0)
+		return;
+	/* New charges see the limit already; what is held back comes in first. */
+	while ((over = over_max(m, true)) > 0 && !memcg_dying()) {
+		if (rounds && memcg_reclaim_group(m, (uint64_t)over))
+			continue;
+		if (rounds) {
+			rounds--;
+			continue;
+		}
+		if (!oom_kill(m, "memory.max lowered", (uint64_t)over))
+			break;
+		if (memcg_wait_victim())
+			break;
+	}
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Accounts: made, closed, and who uses them (mm/memcg_internal.h). */
+#include "mm/stock.h"
+#include "mm/slab.h"
+
+struct account *root_account;
+
+/*
+ * The slab gives 16-byte aligned memory at best: room to align the account to a
+ * cache line, so that its counter lies as the layout says.
+ */
+struct account_block {
+	void *start; /* what to free; right before the account */
+};
+
+static struct account *account_alloc(void)
+{
+	size_t n = memcg_config.counter_offset + memcg_config.pc->size;
+	char *mem = kzalloc(n + sizeof(struct account_block) + CACHE_LINE, GFP_KERNEL);
+	struct account *a;
+
+	if (!mem)
+		return NULL;
+	a = (struct account *)ALIGN_UP((uintptr_t)mem + sizeof(struct account_block),
+				       (uintptr_t)CACHE_LINE);
+	((struct account_block *)a)[-1].start = mem;
+	return a;
+}
+
+struct account *account_create(struct account *parent, struct memcg *group)
+{
+	struct account *a = account_alloc();
+
+	if (!a)
+		return NULL;
+	a->owner = parent ? owner_create(a) : &root_owner;
+	if (!a->owner) {
+		kfree(((struct account_block *)a)[-1].start);
+		return NULL;
+	}
+	a->group = group;
+	a->parent = parent;
+	a->depth = parent ? parent->depth + 1 : 0;
+	spin_init(&a->exact_lock, "memcg_exact");
+	memcg_config.pc->init(account_counter(a), parent && account_counts(parent)
+						  ? account_counter(parent) : NULL);
+	if (!parent) {
+		root_account = a;
+		atomic_store_explicit(&root_owner.account, a, memory_order_release);
+	}
+	return a;
+}
+
+static void account_free_rcu(struct rcu_head *h)
+{
+	struct account *a = container_of(h, struct account, rcu);
+
+	kfree(((struct account_block *)a)[-1].start);
+}
+
+/*
+ * Order: protection off the parent; owner re-pointed (charges from here on see the
+ * parent); stock called in.  A walk that found this account just before goes on
+ * charging it and everything above it: what it adds here is lost with the account,
+ * what it adds above is given back there when the page goes, as its owner then
+ * stands for the parent.  RCU keeps the account until such walks are over.
+ */
+void account_close(struct account *a)
+{
+	struct owner *o = a->owner;
+
+	memcg_config.pc->set(account_counter(a), PC_MIN, 0);
+	memcg_config.pc->set(account_counter(a), PC_LOW, 0);
+	owner_close(o, a->parent->owner);
+	rcu_read_lock();
+	stock_sweep(a, o);
+	stock_forget(&this_cpu(stock_cpu), o);
+	rcu_read_unlock();
+	owner_put(o);
+	call_rcu(&a->rcu, account_free_rcu);
+}
+
+int64_t account_usage(struct account *a)
+{
+	return account_counts(a) ? memcg_config.pc->usage(account_counter(a)) : 0;
+}
+
+void owner_user_get(struct owner *o)
+{
+	if (o)
+		atomic_fetch_add_explicit(&o->users, 1, memory_order_seq_cst);
+}
+
+bool owner_user_put(struct owner *o)
+{
+	return o && atomic_fetch_sub_explicit(&o->users, 1, memory_order_seq_cst) == 1;
+}
+
+void memcg_user_get(struct owner *o)
+{
+	owner_user_get(o);
+}
+
+void memcg_user_put(struct owner *o)
+{
+	rcu_read_lock();
+	if (owner_user_put(o))
+		stock_return_owner(o);
+	rcu_read_unlock();
+}
+
+uint64_t memcg_headroom(struct owner *o)
+{
+	struct account *a;
+	int64_t room = PAGE_COUNTER_MAX;
+
+	rcu_read_lock();
+	a = owner_account(o);
+	if (account_counts(a))
+		room = memcg_config.pc->headroom(account_counter(a));
+	rcu_read_unlock();
+	if (room >= PAGE_COUNTER_MAX / 2)
+		return SIZE_MAX;
+	return room < 0 ? 0 : (uint64_t)room << PAGE_SHIFT;
+}
+
+bool memcg_under_pressure(struct owner *o)
+{
+	bool tight = false;
+
+	rcu_read_lock();
+	for (struct account *a = owner_account(o); a->parent && !tight; a = a->parent) {
+		int64_t most = memcg_config.pc->get(account_counter(a), PC_MAX);
+
+		tight = most < PAGE_COUNTER_MAX &&
+			most - memcg_config.pc->usage(account_counter(a)) < most / 8;
+	}
+	rcu_read_unlock();
+	return tight;
+}
+
+void memcg_event_sock_dropped(struct owner *o)
+{
+	rcu_read_lock();
+	account_event(owner_account(o), MEMCG_EV_SOCK_DROPPED);
+	rcu_read_unlock();
+}
+
+struct memcg *owner_memcg(struct owner *o)
+{
+	return owner_account(o)->group;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Charging: from the stock when it has enough, else by a walk over the counters,
+ * and what happens when a limit says no.
+ *
+ * Order of a charge: stock hit | walk with the batch | walk with just what is
+ * needed | settle (memcg_exact.c: is it really over?) | force if the caller must
+ * not fail | reclaim | kill inside the group | fail.
+ *
+ * Nothing here sleeps before the last three steps, so this CPU's stock stays ours
+ * from the first look to the last.
+ */
+#include "mm/stock.h"
+#include "mm/memcg_tree.h"
+#include "kernel/thread.h"
+
+#define FOLD_BYTES (4 << 20) /* a statistic further from the account than this is folded at the next miss */
+#define OOM_TRIES  400       /* two seconds of waiting: a victim that takes longer is stuck */
+
+void account_uncharge(struct account *a, uint64_t pages)
+{
+	if (!account_counts(a))
+		return;
+	stock_tick(&this_cpu(stock_cpu), uncharge_walks);
+	memcg_config.pc->uncharge(account_counter(a), (int64_t)pages);
+}
+
+void owner_give_back(struct owner *o, uint64_t bytes)
+{
+	uint64_t pages = bytes >> PAGE_SHIFT;
+	int32_t rest = bytes & (PAGE_SIZE - 1);
+
+	if (rest) {
+		int32_t r = atomic_fetch_add_explicit(&o->remainder, rest, memory_order_seq_cst) + rest;
+
+		/* Who finds a whole page takes it out; several may try, one gets each page. */
+		while (r >= (int32_t)PAGE_SIZE)
+			if (atomic_compare_exchange_weak_explicit(
+				    &o->remainder, &r, r & (int32_t)(PAGE_SIZE - 1),
+				    memory_order_seq_cst, memory_order_relaxed)) {
+				pages += r >> PAGE_SHIFT;
+				break;
+			}
+	}
+	if (pages)
+		account_uncharge(owner_account(o), pages);
+}
+
+/* A part of a page may already be charged and free. */
+static bool take_remainder(struct owner *o, uint64_t bytes)
+{
+	int32_t r = atomic_load_explicit(&o->remainder, memory_order_relaxed);
+
+	do {
+		if (r < 0 || (uint64_t)r < bytes)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&o->remainder, &r, r - (int32_t)bytes,
+							memory_order_seq_cst,
+							memory_order_relaxed));
+	return true;
+}
+
+static bool walk(struct stock_cpu *s, struct account *a, uint64_t pages, struct account **over,
+		 struct page_counter_walk *w)
+{
+	struct page_counter *refused;
+
+	w->headroom = PAGE_COUNTER_MAX;
+	w->over_high = false;
+	if (!account_counts(a))
+		return true;
+	stock_tick(s, walks);
+	if (likely(memcg_config.pc->try_charge(account_counter(a), (int64_t)pages, &refused, w)))
+		return true;
+	*over = counter_account(refused);
+	return false;
+}
+
+/* @e NULL: the owner is closed, or has no entry; the account is written directly. */
+static void count_bytes(struct stock_cpu *s, struct stock_entry *e, struct owner *o,
+			struct account *a, enum memcg_kind kind, int64_t bytes)
+{
+	if (e) {
+		stock_count(e, kind, bytes);
+		if (e->delta[kind] > FOLD_BYTES || e->delta[kind] < -FOLD_BYTES)
+			stock_fold(s, e, o, a);
+		return;
+	}
+	account_stat_add(a, kind, bytes);
+	owner_add_bytes(o, bytes);
+}
+
+/* This CPU's entry and the account to walk.  Entry NULL: closed owner. */
+static struct stock_entry *locate(struct stock_cpu *s, struct owner *o, struct account **a)
+{
+	struct stock_entry *e;
+
+	*a = owner_account(o);
+	if ((*a)->owner == o) {
+		e = stock_entry_get(s, o, *a);
+		if (likely(!owner_is_closed(o)))
+			return e;
+		*a = owner_account(o);
+	}
+	stock_forget(s, o);
+	return NULL;
+}
+
+enum once { ONCE_CHARGED, ONCE_FORCED, ONCE_REFUSED };
+
+/* One attempt, without sleeping.  Under RCU.  *over: who refused. */
+static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind kind, unsigned flags,
+			struct account **over)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	uint64_t pages = DIV_ROUND_UP(bytes, PAGE_SIZE), want = pages, extra;
+	struct page_counter_walk w;
+	struct stock_entry *e;
+	struct account *a;
+	bool ok, forced = false;
+
+	e = locate(s, o, &a);
+	if (e)
+		stock_hold(s, e);
+	if (bytes & (PAGE_SIZE - 1) && take_remainder(o, bytes)) {
+		count_bytes(s, e, o, a, kind, (int64_t)bytes);
+		return ONCE_CHARGED;
+	}
+	limbo_begin(s, a, e && e->batch > pages ? e->batch : pages);
+	if (e && e->batch > pages && stock_allowed(o, a))
+		want = e->batch;
+	ok = walk(s, a, want, over, &w);
+	if (!ok && want > pages) {
+		want = pages;
+		ok = walk(s, a, want, over, &w);
+	}
+	if (!ok && memcg_config.linux_rules) {
+		/* Linux calls in what the CPUs hold that hold anything of the group, once. */
+		limbo_end(s);
+		stock_sweep(*over, NULL);
+		limbo_begin(s, a, pages);
+		ok = walk(s, a, want, over, &w);
+	}
+	if (ok) {
+		extra = want * PAGE_SIZE - bytes;
+		if (e) {
+			e->batch = stock_batch(w.headroom);
+			e->cap = stock_cap(e->batch);
+			if (extra)
+				extra = stock_put(s, e, o, a, extra);
+		}
+		if (extra)
+			owner_give_back(o, extra);
+	}
+	limbo_end(s);
+	if (ok) {
+		if (memcg_config.linux_rules && account_counts(a))
+			w.over_high = memcg_config.pc->over_high(account_counter(a));
+		if (unlikely(w.over_high))
+			memcg_note_high(a);
+	} else {
+		if (e) {
+			e->batch = stock_batch(0);
+			e->cap = stock_cap(e->batch);
+		}
+		if (!memcg_config.linux_rules)
+			ok = memcg_exact_charge(a, pages, over) == EXACT_CHARGED;
+		if (!ok && flags & CHARGE_NOFAIL) {
+			memcg_config.pc->charge(account_counter(a), (int64_t)pages, &w);
+			ok = forced = true;
+		}
+		if (ok && pages * PAGE_SIZE != bytes)
+			owner_give_back(o, pages * PAGE_SIZE - bytes);
+	}
+	if (!ok)
+		return ONCE_REFUSED;
+	count_bytes(s, e, o, a, kind, (int64_t)bytes);
+	return forced ? ONCE_FORCED : ONCE_CHARGED;
+}
+
+/* Kinds whose users cannot handle an error: a fault, a write into a file. */
+static bool kind_kills(enum memcg_kind kind)
+{
+	return kind == MEMCG_ANON || kind == MEMCG_FILE || kind == MEMCG_SHMEM ||
+	       kind == MEMCG_PGTABLE;
+}
+
+static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_kind kind,
+				  unsigned flags)
+{
+	uint64_t pages = DIV_ROUND_UP(bytes, PAGE_SIZE);
+	bool can_sleep = !(flags & (CHARGE_NOSLEEP | CHARGE_NOFAIL));
+	bool slept = false;
+	int err = -ENOMEM;
+
+	stock_bump(&this_cpu(stock_cpu).counters[SC_stock_misses], 1);
+	for (unsigned tries = 0; tries < OOM_TRIES; tries++) {
+		struct account *over = NULL;
+		struct memcg *group;
+		enum once result;
+		bool ok;
+
+		rcu_read_lock();
+		result = charge_once(o, bytes, kind, flags, &over);
+		ok = result != ONCE_REFUSED;
+		if (result != ONCE_CHARGED && !tries)
+			account_event(over, MEMCG_EV_MAX);
+		if (ok) {
+			struct stock_cpu *s = &this_cpu(stock_cpu);
+
+			stock_bump(&s->nr_charges, 1);
+			stock_bump(&s->charged, bytes);
+			err = 0;
+		}
+		group = !ok && can_sleep ? memcg_tryget(over->group) : NULL;
+		rcu_read_unlock();
+		if (!group)
+			break;
+		/* From here on we sleep: keep what the caller only borrowed. */
+		if (!slept)
+			owner_get(o);
+		slept = true;
+		if (memcg_reclaim_group(group, pages) >= pages) {
+			memcg_put(group);
+			continue;
+		}
+		ok = !(flags & CHARGE_NOOOM) && kind_kills(kind) && !memcg_dying() &&
+		     oom_kill(group, "memory.max", pages);
+		memcg_put(group);
+		if (!ok || memcg_wait_victim())
+			break;
+	}
+	if (err)
+		stock_bump(&this_cpu(stock_cpu).counters[SC_refusals], 1);
+	if (slept)
+		owner_put(o);
+	return err;
+}
+
+/* Batch and cap as they should be now.  @look: the entry may have been small because a limit was near. */
+static void refresh_entry(struct stock_entry *e, struct account *a, bool look)
+{
+	if (atomic_load_explicit(&memcg_config.batch, memory_order_relaxed) || !account_counts(a))
+		e->batch = stock_batch(0);
+	else if (look)
+		e->batch = stock_batch(memcg_config.pc->headroom(account_counter(a)));
+	e->cap = stock_cap(e->batch);
+}
+
+static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg_kind kind)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e;
+	struct account *a;
+	uint64_t left = bytes;
+
+	rcu_read_lock();
+	stock_tick(s, uncharge_misses);
+	e = locate(s, o, &a);
+	/*
+	 * In limbo for what goes through the entry and out again; what is given back
+	 * directly counts as used until it is.
+	 */
+	if (e && !atomic_load_explicit(&memcg_config.direct, memory_order_relaxed)) {
+		stock_hold(s, e);
+		refresh_entry(e, a, e->cap == 0);
+		if (e->cap) {
+			limbo_begin(s, a, DIV_ROUND_UP(bytes + e->cap, PAGE_SIZE));
+			left = stock_put(s, e, o, a, bytes);
+			if (left)
+				owner_give_back(o, left);
+			limbo_end(s);
+			left = 0;
+		}
+	}
+	if (left)
+		owner_give_back(o, left);
+	count_bytes(s, e, o, a, kind, -(int64_t)bytes);
+	rcu_read_unlock();
+}
+
+static __always_inline int charge(struct owner *o, uint64_t bytes, enum memcg_kind kind,
+				  unsigned flags)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e = stock_find(s, o);
+
+	if (unlikely(!e || !stock_take(e, bytes)))
+		return charge_slow(o, bytes, kind, flags);
+	stock_count(e, kind, (int64_t)bytes);
+	stock_bump(&s->nr_charges, 1);
+	stock_bump(&s->charged, bytes);
+	return 0;
+}
+
+static __always_inline void uncharge(struct owner *o, uint64_t bytes, enum memcg_kind kind)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e = stock_find(s, o);
+
+	stock_bump(&s->nr_uncharges, 1);
+	stock_bump(&s->uncharged, bytes);
+	if (unlikely(!e || !stock_give(e, bytes))) {
+		uncharge_slow(o, bytes, kind);
+		return;
+	}
+	stock_count(e, kind, -(int64_t)bytes);
+}
+
+int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags)
+{
+	if (!o || !pages)
+		return 0;
+	return charge(o, (uint64_t)pages << PAGE_SHIFT, kind, flags);
+}
+
+void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind)
+{
+	if (o && pages)
+		uncharge(o, (uint64_t)pages << PAGE_SHIFT, kind);
+}
+
+int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsigned flags)
+{
+	if (!o || !bytes)
+		return 0;
+	return charge(o, bytes, kind, flags);
+}
+
+void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind)
+{
+	if (o && bytes)
+		uncharge(o, bytes, kind);
+}
+
+int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags)
+{
+	int err = memcg_charge(o, 1u << p->order, kind, flags);
+
+	if (!err) {
+		p->owner = o;
+		p->charge_kind = kind;
+	}
+	return err;
+}
+
+void memcg_uncharge_page(struct page *p)
+{
+	struct owner *o = p->owner;
+
+	if (!o)
+		return;
+	p->owner = NULL;
+	memcg_uncharge(o, 1u << p->order, p->charge_kind);
+}
+
+void memcg_count_event(struct owner *o, enum memcg_count c)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e;
+	struct account *a;
+
+	if (!o)
+		return;
+	e = stock_find(s, o);
+	if (unlikely(!e)) {
+		rcu_read_lock();
+		e = locate(s, o, &a);
+		if (!e)
+			account_stat_add(a, NR_MEMCG_KINDS + c, 1);
+		rcu_read_unlock();
+	}
+	if (e)
+		stock_count(e, NR_MEMCG_KINDS + c, 1);
+}

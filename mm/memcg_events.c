@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Events of a group: counted for itself and for all above it, watchers woken. */
+#include "mm/stock.h"
+
+const char *const memcg_event_names[NR_MEMCG_EVENTS] = {
+	"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled", "sock_dropped",
+};
+
+void account_event(struct account *a, enum memcg_event ev)
+{
+	if (!a->parent)
+		return;
+	atomic_fetch_add_explicit(&a->events_local[ev], 1, memory_order_relaxed);
+	for (; a->parent; a = a->parent) {
+		atomic_fetch_add_explicit(&a->events[ev], 1, memory_order_relaxed);
+		memcg_events_changed(a->group);
+	}
+}
+
+/* A walk went through, but some level is above its high. */
+void memcg_note_high(struct account *a)
+{
+	for (; a->parent; a = a->parent) {
+		struct page_counter *c = account_counter(a);
+
+		if (memcg_config.pc->usage(c) > memcg_config.pc->get(c, PC_HIGH)) {
+			account_event(a, MEMCG_EV_HIGH);
+			return;
+		}
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accounting's own view of itself: accounts, configuration, the steps between
+ * the files of mm/ that begin with memcg_.  Nobody outside includes this, but
+ * fs/cgroupfs.c (the files) and tests do.
+ *
+ * A struct memcg (mm/memcg_tree.h) is a group as users see it: a directory with
+ * processes.  Where the memory controller is enabled it has a struct account:
+ * counter, limits, statistics, events.  The account is followed in memory by its
+ * page counter, in the layout that the boot chose: in the packed layout the
+ * counter begins on the cache line of the words that every walk reads, as in
+ * Linux 6.0; in the split one on a line of its own.
+ */
+#ifndef MM_MEMCG_INTERNAL_H
+#define MM_MEMCG_INTERNAL_H
+
+#include "mm/memcg.h"
+#include "mm/owner.h"
+#include "mm/page_counter.h"
+#include "kernel/lock.h"
+
+struct memcg;
+
+/* memory.events, in the order of the file. */
+enum memcg_event {
+	MEMCG_EV_LOW, MEMCG_EV_HIGH, MEMCG_EV_MAX, MEMCG_EV_OOM, MEMCG_EV_OOM_KILL,
+	MEMCG_EV_OOM_GROUP_KILL, MEMCG_EV_SOCK_THROTTLED, MEMCG_EV_SOCK_DROPPED, NR_MEMCG_EVENTS
+};
+extern const char *const memcg_event_names[NR_MEMCG_EVENTS];
+
+/* Statistics: charged bytes by kind, then counts. */
+#define NR_MEMCG_STATS (NR_MEMCG_KINDS + NR_MEMCG_COUNTS)
+
+/* Legend: [I] constant after creation, [a] atomic, [l] under exact_lock. */
+struct account {
+	struct memcg *group;                       /* [I] */
+	_Atomic int64_t stat[NR_MEMCG_STATS];      /* [a] with descendants; what the stocks have folded */
+	_Atomic uint64_t events[NR_MEMCG_EVENTS];  /* [a] with descendants */
+	_Atomic uint64_t events_local[NR_MEMCG_EVENTS]; /* [a] */
+	_Atomic uint64_t holders[MAX_CPUS / 64 / 8]; /* [a] bit c % 128: CPU c may hold stock of this subtree */
+	_Atomic bool oom_group;                    /* [a] */
+	struct spinlock exact_lock;                /* one charge at a time settles whether it fits */
+	struct rcu_head rcu;
+
+	/* Read by every walk; the packed counter follows on the same line. */
+	struct owner *owner;       /* [I] the root's is root_owner */
+	struct account *parent;    /* [I] NULL for the root; RCU keeps it while this one is reachable */
+	_Atomic uint32_t pressure; /* [a] charges settling here now: no stock in the subtree */
+	uint32_t depth;            /* [I] root 0 */
+	_Atomic uint64_t seen_high; /* [a] reserved for reclaim */
+};
+#define HOLDER_BITS (MAX_CPUS / 8)
+
+/* What a boot has chosen; constant after memcg_init() but for the first group. */
+struct memcg_config {
+	_Atomic unsigned batch;     /* pages per walk; 0: adaptive */
+	_Atomic bool direct;        /* uncharge straight to the counters */
+	_Atomic int walk;           /* enum memcg_walk */
+	const struct page_counter_ops *pc;
+	size_t counter_offset;      /* from the account to its counter */
+	unsigned slots;             /* groups per CPU that may hold charge; 0: as many as entries */
+	bool enabled;               /* false: memcg=off */
+	bool root;                  /* top-level groups charge the root's counter, too */
+	bool linux_rules;           /* the parts of Linux that no parameter names (docs/accounting.md) */
+	const char *preset;
+};
+extern struct memcg_config memcg_config;
+enum memcg_walk { WALK_RCU, WALK_SPIN, WALK_RWLOCK };
+
+#define BATCH_MAX 512 /* pages, adaptive: 2 MiB per CPU and group, far from every limit */
+
+/* Applies preset and parameters, chooses the layout, logs.  Once, before the first account. */
+void memcg_config_init(void);
+void memcg_config_preset(const char *name); /* tests and simulator: as if booted with memcg=name */
+int memcg_config_set(const char *name, const char *value);
+
+extern struct account *root_account;
+
+static inline struct page_counter *account_counter(struct account *a)
+{
+	return (struct page_counter *)((char *)a + memcg_config.counter_offset);
+}
+static inline struct account *counter_account(struct page_counter *c)
+{
+	return (struct account *)((char *)c - memcg_config.counter_offset);
+}
+/* The root's counter counts only with memcg.root=1. */
+static inline bool account_counts(const struct account *a)
+{
+	return a->parent || memcg_config.root;
+}
+static inline bool account_is_under(const struct account *a, const struct account *top)
+{
+	while (a->depth > top->depth)
+		a = a->parent;
+	return a == top;
+}
+
+/* mm/memcg_account.c */
+struct account *account_create(struct account *parent, struct memcg *group); /* with owner; NULL without memory */
+/* Removed or disabled: charges live on at the parent; freed after a grace period.  May sleep. */
+void account_close(struct account *a);
+int64_t account_usage(struct account *a);
+void owner_user_get(struct owner *o);
+/* Return: true if that was the last: the caller then calls stock_return_owner(). */
+bool owner_user_put(struct owner *o);
+
+/* mm/memcg_charge.c */
+void account_uncharge(struct account *a, uint64_t pages);
+/* Gives @bytes of @o's charge back: whole pages to the counters, the rest to the owner's remainder. Under RCU. */
+void owner_give_back(struct owner *o, uint64_t bytes);
+
+/* mm/memcg_exact.c */
+struct exact {
+	struct account *held[8]; /* where we have raised pressure */
+	unsigned nr;
+};
+enum exact_result { EXACT_CHARGED, EXACT_REFUSED };
+/* Settles a charge that a walk refused at @at: charged, or truly over a limit (*@at says whose). Under RCU. */
+enum exact_result memcg_exact_charge(struct account *a, uint64_t pages, struct account **at);
+extern _Atomic uint64_t memcg_exact_unsure; /* refusals that had to give up waiting; 0 but for a stuck CPU */
+
+/* mm/memcg_stat.c */
+void account_stat_add(struct account *a, unsigned which, int64_t n); /* and all above */
+void memcg_stat_read(struct account *a, int64_t out[NR_MEMCG_STATS]); /* bytes and counts */
+
+/* mm/memcg_events.c */
+void account_event(struct account *a, enum memcg_event ev);
+void memcg_events_changed(struct memcg *group); /* wakes watchers */
+void memcg_note_high(struct account *a);            /* a walk ended above some high */
+
+#endif /* MM_MEMCG_INTERNAL_H */

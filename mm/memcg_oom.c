@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Out of memory: choosing and killing, inside a group that is over its limit or on
+ * the whole machine.
+ *
+ * The victim is the process of the subtree that frees most: its anonymous pages and
+ * page tables, moved by oom_score_adj thousandths of what the group may have; -1000
+ * is never chosen.  While a process of the subtree is on its way out nobody else is
+ * killed.  If a group between the victim and the limit has memory.oom.group set,
+ * everything in the topmost such group goes with it.
+ *
+ * Locks: process_lock, in it memcg_lock, for the choice; none while killing.
+ */
+#include "mm/memcg_tree.h"
+#include "mm/stock.h"
+#include "mm/vm_int.h"
+#include "kernel/log.h"
+#include "kernel/process.h"
+#include "kernel/sighand.h"
+#include "kernel/string.h"
+
+#define VICTIM_WAIT_NS (5 * NSEC_PER_MSEC) /* between looks at what a victim has given back */
+
+bool memcg_dying(void)
+{
+	return kill_pending(current);
+}
+
+bool memcg_wait_victim(void)
+{
+	thread_sleep_until(clock_ns() + VICTIM_WAIT_NS, false);
+	return kill_pending(current);
+}
+
+/* Nothing can be reclaimed yet: the page cache has no LRU. */
+uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
+{
+	return 0;
+}
+
+struct choice {
+	struct process *victim; /* referenced */
+	struct memcg *group;    /* the victim's; referenced */
+	int64_t score;
+	uint64_t pages, all;    /* the victim's, and what the limit is */
+	bool dying;             /* somebody is on his way out */
+};
+
+static bool is_dying(struct process *p)
+{
+	bool dying;
+
+	spin_lock(&p->sighand->lock);
+	dying = p->group_exit;
+	spin_unlock(&p->sighand->lock);
+	return dying;
+}
+
+/* process_lock and memcg_lock held. */
+static void consider(struct choice *c, struct process *p, struct memcg *m)
+{
+	struct vm_space *s = atomic_load_explicit(&p->space, memory_order_relaxed);
+	int adj = atomic_load_explicit(&p->oom_score_adj, memory_order_relaxed);
+	int64_t score;
+	uint64_t pages;
+
+	if (is_dying(p)) {
+		c->dying = true;
+		return;
+	}
+	if (!s || adj == -1000 || p == init_process)
+		return;
+	pages = atomic_load_explicit(&s->nr_anon, memory_order_relaxed) +
+		atomic_load_explicit(&s->nr_tables, memory_order_relaxed);
+	score = (int64_t)pages + (int64_t)c->all / 1000 * adj;
+	if (c->victim && score <= c->score)
+		return;
+	if (c->victim)
+		process_put(c->victim);
+	if (c->group)
+		memcg_put(c->group);
+	process_get(p);
+	memcg_get(m);
+	c->victim = p;
+	c->group = m;
+	c->score = score;
+	c->pages = pages;
+}
+
+static void choose(struct choice *c, struct memcg *top)
+{
+	struct process *p;
+
+	spin_lock(&process_lock);
+	spin_lock(&memcg_lock);
+	for (struct memcg *m = top; m && !c->dying; m = memcg_next(m, top))
+		list_for_each_entry(p, &m->procs, memcg_link)
+			consider(c, p, m);
+	spin_unlock(&memcg_lock);
+	spin_unlock(&process_lock);
+}
+
+/* The topmost group with memory.oom.group from @m up to @top, referenced, or NULL. */
+static struct memcg *kill_together(struct memcg *m, struct memcg *top)
+{
+	struct memcg *found = NULL;
+
+	rcu_read_lock();
+	for (; m && m->parent; m = m->parent) {
+		struct account *a = memcg_account(m);
+
+		if (a && atomic_load_explicit(&a->oom_group, memory_order_relaxed))
+			found = m;
+		if (m == top)
+			break;
+	}
+	found = found ? memcg_tryget(found) : NULL;
+	rcu_read_unlock();
+	return found;
+}
+
+static void count(struct memcg *m, enum memcg_event ev)
+{
+	rcu_read_lock();
+	account_event(memcg_effective_account(m), ev);
+	rcu_read_unlock();
+}
+
+static void kill_one(struct process *p, struct memcg *m)
+{
+	struct vm_space *s;
+
+	count(m, MEMCG_EV_OOM_KILL);
+	signal_kill(p);
+	if (p == current->process)
+		return;
+	/* Its threads may be long in dying; what only they can see can go at once. */
+	s = process_space_get(p);
+	if (s) {
+		vm_reap(s);
+		vm_put(s);
+	}
+}
+
+/* Kills everything in @group but what is protected by -1000.  One at a time: a kill sleeps. */
+static void kill_group(struct memcg *group)
+{
+	for (;;) {
+		struct process *p, *next = NULL;
+		struct memcg *of = NULL;
+
+		spin_lock(&process_lock);
+		spin_lock(&memcg_lock);
+		for (struct memcg *m = group; m && !next; m = memcg_next(m, group))
+			list_for_each_entry(p, &m->procs, memcg_link)
+				if (!next && !is_dying(p) && p != init_process &&
+				    atomic_load_explicit(&p->oom_score_adj,
+							 memory_order_relaxed) != -1000) {
+					next = p;
+					of = m;
+					process_get(p);
+					memcg_get(m);
+				}
+		spin_unlock(&memcg_lock);
+		spin_unlock(&process_lock);
+		if (!next)
+			return;
+		kill_one(next, of);
+		process_put(next);
+		memcg_put(of);
+	}
+}
+
+static void tell(const struct choice *c, struct memcg *top, const char *why, uint64_t pages)
+{
+	struct process *me = current->process;
+	char victims[96], tops[96];
+	int64_t usage = 0;
+
+	memcg_path_of(c->group, victims, sizeof(victims));
+	memcg_path_of(top, tops, sizeof(tops));
+	rcu_read_lock();
+	if (top->parent)
+		usage = account_usage(memcg_effective_account(top));
+	rcu_read_unlock();
+	pr_warn("oom: %s of %s: %llu KiB used, %llu wanted by %d (%s): kill %d (%s) of %s, %llu KiB, "
+		"adj %d",
+		why, tops, (unsigned long long)usage * 4, (unsigned long long)pages * 4,
+		me ? me->pid : 0, me ? me->name : current->name, c->victim->pid, c->victim->name,
+		victims, (unsigned long long)c->pages * 4,
+		atomic_load_explicit(&c->victim->oom_score_adj, memory_order_relaxed));
+}
+
+static uint64_t allowed_pages(struct memcg *top)
+{
+	struct page_stats st;
+	int64_t most = PAGE_COUNTER_MAX;
+
+	page_stats(&st);
+	if (top->parent)
+		most = memcg_get_limit(top, PC_MAX);
+	return most < (int64_t)st.total ? (uint64_t)most : st.total;
+}
+
+bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
+{
+	static struct mutex one = MUTEX_INIT(one, "oom"); /* one choice at a time */
+	struct memcg *top = mg ? mg : memcg_root, *together;
+	struct choice c = { .all = 0 };
+	bool found;
+
+	mutex_lock(&one);
+	c.all = allowed_pages(top);
+	choose(&c, top);
+	found = c.victim || c.dying;
+	if (!c.dying) {
+		count(top, MEMCG_EV_OOM);
+		if (c.victim) {
+			tell(&c, top, why, pages);
+			together = kill_together(c.group, top);
+			if (together) {
+				count(together, MEMCG_EV_OOM_GROUP_KILL);
+				kill_group(together);
+				memcg_put(together);
+			} else {
+				kill_one(c.victim, c.group);
+			}
+		}
+	}
+	mutex_unlock(&one);
+	if (c.victim)
+		process_put(c.victim);
+	if (c.group)
+		memcg_put(c.group);
+	return found;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which process is in which group.
+ *
+ * process.memcg is read under RCU by the process itself (current_owner(), on every
+ * charge) and by others; it changes, with the lists and counts that follow from it,
+ * under memcg_lock.  A group with processes cannot be removed, so the pointer of a
+ * live process stays good; after memcg_exit() it points to the root.
+ */
+#include "mm/memcg_tree.h"
+#include "mm/stock.h"
+#include "kernel/process.h"
+#include "kernel/string.h"
+
+struct owner *current_owner(void)
+{
+	struct process *p = current->process;
+	struct memcg *m;
+
+	if (!p)
+		return NULL;
+	m = atomic_load_explicit(&p->memcg, memory_order_acquire);
+	return m ? atomic_load_explicit(&m->owner, memory_order_acquire) : NULL;
+}
+
+struct memcg *memcg_of_process(struct process *p)
+{
+	struct memcg *m = atomic_load_explicit(&p->memcg, memory_order_acquire);
+
+	return m ? m : memcg_root;
+}
+
+/* memcg_lock held. */
+static void enter(struct process *p, struct memcg *m)
+{
+	list_add_tail(&p->memcg_link, &m->procs);
+	memcg_count_in(m);
+	atomic_store_explicit(&p->memcg, m, memory_order_release);
+}
+
+/* memcg_lock held.  *o: owner whose last user left (referenced), or NULL. */
+static void leave(struct process *p, struct memcg *m, struct owner **o)
+{
+	list_del(&p->memcg_link);
+	if (!memcg_count_out(m, o))
+		*o = NULL;
+}
+
+void memcg_fork(struct process *child, struct process *parent)
+{
+	spin_lock(&memcg_lock);
+	enter(child, parent ? memcg_of_process(parent) : memcg_root);
+	spin_unlock(&memcg_lock);
+}
+
+void memcg_exit(struct process *p)
+{
+	struct memcg *m;
+	struct owner *o = NULL;
+
+	spin_lock(&memcg_lock);
+	m = atomic_load_explicit(&p->memcg, memory_order_relaxed);
+	if (m && !list_empty(&p->memcg_link)) {
+		leave(p, m, &o);
+		atomic_store_explicit(&p->memcg, memcg_root, memory_order_release);
+	}
+	spin_unlock(&memcg_lock);
+	if (o)
+		memcg_return_stock(o);
+}
+
+int memcg_attach(struct memcg *m, pid_t pid)
+{
+	struct process *p = pid ? process_find_get(pid) : current->process;
+	struct owner *o = NULL;
+	int err = 0;
+
+	if (!p)
+		return -ESRCH;
+	mutex_lock(&memcg_mutex); /* controllers stay as they are */
+	spin_lock(&memcg_lock);
+	if (atomic_load_explicit(&m->dead, memory_order_relaxed)) {
+		err = -ENODEV;
+	} else if (list_empty(&p->memcg_link)) {
+		err = -ESRCH; /* it has just exited */
+	} else if (m->parent && m->control) {
+		err = -EBUSY;
+	} else if (memcg_of_process(p) != m) {
+		leave(p, memcg_of_process(p), &o);
+		enter(p, m);
+	}
+	spin_unlock(&memcg_lock);
+	mutex_unlock(&memcg_mutex);
+	if (o)
+		memcg_return_stock(o);
+	if (pid)
+		process_put(p);
+	return err;
+}
+
+/* Writes the path of @m, from the end of @buf backwards; its start. */
+static char *path_of(struct memcg *m, char *buf, size_t n)
+{
+	char *at = buf + n - 1;
+
+	*at = 0;
+	for (; m->parent; m = m->parent) {
+		size_t len = strlen(m->name);
+
+		if ((size_t)(at - buf) < len + 1)
+			break;
+		at -= len;
+		memcpy(at, m->name, len);
+		*--at = '/';
+	}
+	if (!*at)
+		*--at = '/';
+	return at;
+}
+
+int memcg_path_of(struct memcg *m, char *buf, size_t n)
+{
+	char *at;
+
+	if (n < 2)
+		return -ENAMETOOLONG;
+	rcu_read_lock();
+	at = path_of(m, buf, n);
+	rcu_read_unlock();
+	memmove(buf, at, strlen(at) + 1);
+	return 0;
+}
+
+int memcg_path(struct process *p, char *buf, size_t n)
+{
+	int err;
+
+	rcu_read_lock();
+	err = memcg_path_of(memcg_of_process(p), buf, n);
+	rcu_read_unlock();
+	return err;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree of groups: what a directory of the cgroup file system is.
+ *
+ * Interface: memcg_create() / memcg_remove() for mkdir and rmdir, memcg_control()
+ *            for cgroup.subtree_control, memcg_attach() for cgroup.procs.
+ * Locks:     memcg_mutex (sleeps) over the shape of the tree, controllers and
+ *            limits; memcg_lock (spinlock, inside it) over which process is where
+ *            and what follows from that.  Readers walk up under RCU.
+ * Life time: refs: the directory, open files, whoever sleeps with a pointer.
+ *            Memory goes a grace period after the last.
+ */
+#ifndef MM_MEMCG_TREE_H
+#define MM_MEMCG_TREE_H
+
+#include "mm/memcg_internal.h"
+
+#define MEMCG_CTL_MEMORY (1u << 0) /* the controllers there are */
+
+/* Legend: [I] constant, [a] atomic, [t] memcg_mutex, [p] memcg_lock, [r] RCU pointer. */
+struct memcg {
+	struct memcg *parent;              /* [I] referenced; NULL for the root */
+	uint32_t id;                       /* [I] never used twice */
+	uint32_t depth;                    /* [I] */
+	_Atomic int32_t refs;              /* [a] */
+	_Atomic bool dead;                 /* [a] removed; written under memcg_mutex */
+	_Atomic(struct account *) account; /* [r] own memory controller, or NULL */
+	_Atomic(struct owner *) owner;     /* [r] what processes here charge; NULL: nobody */
+	unsigned control;                  /* [t] MEMCG_CTL_* that children have */
+	unsigned nr_children;              /* [t] */
+	uint32_t nr_descendants;           /* [t] */
+	uint32_t max_depth, max_descendants; /* [t] UINT32_MAX: max */
+	struct list_head children, sibling; /* [t] */
+	struct list_head procs;            /* [p] process.memcg_link */
+	uint32_t nr_procs;                 /* [p] */
+	uint32_t nr_populated;             /* [p] children that are populated */
+	_Atomic uint64_t event_seq;        /* [a] counts changes of *.events, for poll */
+	void *watchers;                    /* [p] fs/cgroupfs.c: who waits for changes */
+	struct rcu_head rcu;
+	char name[];                       /* [I] */
+};
+
+extern struct memcg *memcg_root;
+extern struct mutex memcg_mutex;
+extern struct spinlock memcg_lock;
+
+static inline struct account *memcg_account(struct memcg *m)
+{
+	return atomic_load_explicit(&m->account, memory_order_acquire);
+}
+/* The account that charges from here reach: own, or the nearest above.  Under RCU; the root's at last. */
+struct account *memcg_effective_account(struct memcg *m);
+
+struct memcg *memcg_tryget(struct memcg *m); /* NULL if it is going; under RCU */
+void memcg_get(struct memcg *m);
+void memcg_put(struct memcg *m);
+
+/* mkdir: ERR_PTR(-ENOMEM), -EAGAIN (max.depth, max.descendants), -ENODEV (parent removed). One reference. */
+struct memcg *memcg_create(struct memcg *parent, const char *name);
+/* rmdir: 0, -EBUSY (children, processes), -ENODEV (already). Drops the directory's reference. */
+int memcg_remove(struct memcg *m);
+/* cgroup.subtree_control: 0, -ENOENT (not available here), -EBUSY. */
+int memcg_control(struct memcg *m, unsigned enable, unsigned disable);
+/* Controllers that the parent gives this group. */
+unsigned memcg_available(struct memcg *m);
+
+/* Under memcg_lock: count one process in or out; true: call memcg_settle_users() with *o after unlocking. */
+void memcg_count_in(struct memcg *m);
+bool memcg_count_out(struct memcg *m, struct owner **o);
+/* The last user of @o is gone: its stock comes back now.  Drops the reference that count_out took. */
+void memcg_return_stock(struct owner *o);
+static inline bool memcg_populated(struct memcg *m)
+{
+	return m->nr_procs || m->nr_populated;
+}
+/* Next group of the subtree of @top in pre-order; memcg_mutex or memcg_lock held. */
+struct memcg *memcg_next(struct memcg *m, struct memcg *top);
+
+/* memory.max: sets, calls the stock in, then reclaims and kills until usage is below.  May sleep. */
+void memcg_set_max(struct memcg *m, int64_t pages);
+/* min, low, high */
+void memcg_set_limit(struct memcg *m, enum page_counter_limit which, int64_t pages);
+int64_t memcg_get_limit(struct memcg *m, enum page_counter_limit which);
+
+/* Reclaim below @group; pages freed.  memcg_dying(): the current process has been killed. */
+uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages);
+bool memcg_dying(void);
+bool memcg_wait_victim(void); /* sleeps a little for a victim's memory; true: this process is the victim */
+
+/* mm/memcg_proc.c */
+/* "/a/b" into @buf; a path that does not fit loses its beginning. -ENAMETOOLONG without room for "/". */
+int memcg_path_of(struct memcg *m, char *buf, size_t n);
+int memcg_attach(struct memcg *m, pid_t pid); /* 0, -ESRCH, -EBUSY (has controllers), -ENODEV */
+
+#endif /* MM_MEMCG_TREE_H */

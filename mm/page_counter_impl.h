@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page counter, compiled once per layout: page_counter_packed.c and
+ * page_counter_split.c define PC_NAME and PC_PACKED (0 or 1) and include this.
+ * The contract is in mm/page_counter.h.
+ */
+#include "mm/page_counter.h"
+#include "kernel/log.h"
+#include "kernel/string.h"
+
+#define LINE 64 /* bytes; what two CPUs can fight over */
+
+/* Legend: [I] set by init, then constant; [a] atomic, any context; [l] written by one at a time. */
+#if PC_PACKED
+struct page_counter {
+	_Atomic int64_t usage;              /* [a] pages, stocks included */
+	_Atomic int64_t limit[NR_PC_LIMITS]; /* [l] */
+	_Atomic int64_t emin;               /* [l] effective protection, for reclaim */
+	_Atomic int64_t min_usage;          /* [a] min(usage, min) as last propagated */
+	_Atomic int64_t children_min_usage; /* [a] sum of the children's min_usage */
+	_Atomic int64_t elow;
+	_Atomic int64_t low_usage;
+	_Atomic int64_t children_low_usage;
+	_Atomic int64_t peak;               /* [a] highest usage seen */
+	_Atomic int64_t undone;             /* [a] charges taken back here */
+	struct page_counter *parent;        /* [I] */
+};
+_Static_assert(sizeof(struct page_counter) == 112, "the packed counter is Linux 6.0's");
+#else
+struct page_counter {
+	/* Line 0: written by every walk on every CPU; alone on purpose. */
+	__attribute__((aligned(LINE))) _Atomic int64_t usage;
+	/* Line 1: written when protection is set, on a new peak, on a refusal. */
+	__attribute__((aligned(LINE))) _Atomic int64_t emin;
+	_Atomic int64_t min_usage;
+	_Atomic int64_t children_min_usage;
+	_Atomic int64_t elow;
+	_Atomic int64_t low_usage;
+	_Atomic int64_t children_low_usage;
+	_Atomic int64_t peak;
+	_Atomic int64_t undone;
+	/* Line 2: read by every walk, written by an administrator. */
+	__attribute__((aligned(LINE))) _Atomic int64_t limit[NR_PC_LIMITS];
+	struct page_counter *parent;
+};
+_Static_assert(sizeof(struct page_counter) == 3 * LINE, "a member outgrew its cache line");
+_Static_assert(offsetof(struct page_counter, emin) == LINE, "bookkeeping shares the line of usage");
+_Static_assert(offsetof(struct page_counter, limit) == 2 * LINE, "limits share a written line");
+#endif
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a charge must not hide a lock");
+
+static void pc_init(struct page_counter *c, struct page_counter *parent)
+{
+	memset(c, 0, sizeof(*c));
+	atomic_init(&c->limit[PC_MAX], PAGE_COUNTER_MAX);
+	atomic_init(&c->limit[PC_HIGH], PAGE_COUNTER_MAX);
+	c->parent = parent;
+}
+
+static inline int64_t limit_of(const struct page_counter *c, enum page_counter_limit which)
+{
+	return atomic_load_explicit(&c->limit[which], memory_order_relaxed);
+}
+
+/* One of min and low: bring @mine to min(usage, @setting) and pass the change to the parent. */
+static inline void propagate_one(_Atomic int64_t *mine, _Atomic int64_t *parents, int64_t setting,
+				 int64_t usage)
+{
+	int64_t seen = atomic_load_explicit(mine, memory_order_relaxed);
+	int64_t want = usage < setting ? usage : setting;
+
+	if (atomic_load_explicit(&page_counter_protect_xchg, memory_order_relaxed)) {
+		if (!setting && !seen)
+			return;
+	} else if (seen == want) {
+		return;
+	}
+	seen = atomic_exchange_explicit(mine, want, memory_order_seq_cst);
+	if (want != seen)
+		atomic_fetch_add_explicit(parents, want - seen, memory_order_relaxed);
+}
+
+static inline void propagate_protection(struct page_counter *c, int64_t usage)
+{
+	struct page_counter *p = c->parent;
+
+	if (!p)
+		return;
+	propagate_one(&c->min_usage, &p->children_min_usage, limit_of(c, PC_MIN), usage);
+	propagate_one(&c->low_usage, &p->children_low_usage, limit_of(c, PC_LOW), usage);
+}
+
+static inline void note_peak(struct page_counter *c, int64_t usage)
+{
+	if (usage > atomic_load_explicit(&c->peak, memory_order_relaxed))
+		atomic_store_explicit(&c->peak, usage, memory_order_relaxed);
+}
+
+/* Returns what is left. */
+static inline int64_t cancel(struct page_counter *c, int64_t n)
+{
+	int64_t left = atomic_fetch_sub_explicit(&c->usage, n, memory_order_seq_cst) - n;
+
+	if (unlikely(left < 0)) {
+		static _Atomic bool told;
+
+		if (!atomic_exchange_explicit(&told, true, memory_order_relaxed))
+			warn_at(__FILE__, __LINE__, "page counter %p below zero: %lld after -%lld",
+				(void *)c, (long long)left, (long long)n);
+		/* Other walks may be in flight: add what is missing rather than store zero. */
+		atomic_fetch_add_explicit(&c->usage, -left, memory_order_seq_cst);
+		left = 0;
+	}
+	propagate_protection(c, left);
+	return left;
+}
+
+/* Takes back @n from @c, the level that refused included or not, up to but without @end. */
+static void undo(struct page_counter *c, const struct page_counter *end, int64_t n)
+{
+	for (; c != end; c = c->parent) {
+		cancel(c, n);
+		/* After the amount: who saw the amount and not this count looks again. */
+		atomic_fetch_add_explicit(&c->undone, 1, memory_order_seq_cst);
+	}
+}
+
+static bool pc_try_charge(struct page_counter *pc, int64_t n, struct page_counter **refused,
+			  struct page_counter_walk *walk)
+{
+	int64_t headroom = PAGE_COUNTER_MAX;
+	bool high = false;
+
+	for (struct page_counter *c = pc; c; c = c->parent) {
+		/* Pairs with set(): usage is written before max is read. */
+		int64_t now = atomic_fetch_add_explicit(&c->usage, n, memory_order_seq_cst) + n;
+		int64_t room = atomic_load_explicit(&c->limit[PC_MAX], memory_order_seq_cst) - now;
+
+		if (unlikely(room < 0)) {
+			undo(pc, c->parent, n);
+			*refused = c;
+			return false;
+		}
+		propagate_protection(c, now);
+		note_peak(c, now);
+		if (room < headroom)
+			headroom = room;
+		high |= now > limit_of(c, PC_HIGH);
+	}
+	walk->headroom = headroom;
+	walk->over_high = high;
+	return true;
+}
+
+static void pc_charge(struct page_counter *pc, int64_t n, struct page_counter_walk *walk)
+{
+	int64_t headroom = PAGE_COUNTER_MAX;
+	bool high = false;
+
+	for (struct page_counter *c = pc; c; c = c->parent) {
+		int64_t now = atomic_fetch_add_explicit(&c->usage, n, memory_order_seq_cst) + n;
+		int64_t room = limit_of(c, PC_MAX) - now;
+
+		propagate_protection(c, now);
+		note_peak(c, now);
+		if (room < headroom)
+			headroom = room;
+		high |= now > limit_of(c, PC_HIGH);
+	}
+	walk->headroom = headroom;
+	walk->over_high = high;
+}
+
+static void pc_uncharge(struct page_counter *pc, int64_t n)
+{
+	for (struct page_counter *c = pc; c; c = c->parent)
+		cancel(c, n);
+}
+
+static int64_t pc_usage(const struct page_counter *c)
+{
+	int64_t u = atomic_load_explicit(&c->usage, memory_order_seq_cst);
+
+	return u > 0 ? u : 0;
+}
+
+static bool pc_over_high(struct page_counter *pc)
+{
+	for (struct page_counter *c = pc; c; c = c->parent)
+		if (atomic_load_explicit(&c->usage, memory_order_relaxed) > limit_of(c, PC_HIGH))
+			return true;
+	return false;
+}
+
+static int64_t pc_peak(const struct page_counter *c)
+{
+	return atomic_load_explicit(&c->peak, memory_order_relaxed);
+}
+
+static int64_t pc_undone(const struct page_counter *c)
+{
+	return atomic_load_explicit(&c->undone, memory_order_seq_cst);
+}
+
+static int64_t pc_get(const struct page_counter *c, enum page_counter_limit which)
+{
+	return limit_of(c, which);
+}
+
+static void pc_set(struct page_counter *c, enum page_counter_limit which, int64_t pages)
+{
+	atomic_exchange_explicit(&c->limit[which], pages, memory_order_seq_cst);
+	if (which == PC_MIN || which == PC_LOW)
+		for (; c; c = c->parent)
+			propagate_protection(c, pc_usage(c));
+}
+
+static int64_t pc_headroom(const struct page_counter *pc)
+{
+	int64_t headroom = PAGE_COUNTER_MAX;
+
+	for (const struct page_counter *c = pc; c; c = c->parent) {
+		int64_t room = limit_of(c, PC_MAX) - pc_usage(c);
+
+		if (room < headroom)
+			headroom = room;
+	}
+	return headroom;
+}
+
+static int64_t pc_children_protected(const struct page_counter *c, enum page_counter_limit which)
+{
+	return atomic_load_explicit(which == PC_MIN ? &c->children_min_usage
+						    : &c->children_low_usage,
+				    memory_order_relaxed);
+}
+
+#define PC_STRING_(x) #x
+#define PC_STRING(x)  PC_STRING_(x)
+#define PC_TABLE_(x)  page_counter_##x
+#define PC_TABLE(x)   PC_TABLE_(x)
+
+const struct page_counter_ops PC_TABLE(PC_NAME) = {
+	.name = PC_STRING(PC_NAME),
+	.size = sizeof(struct page_counter),
+	.align = _Alignof(struct page_counter),
+	.init = pc_init,
+	.try_charge = pc_try_charge,
+	.charge = pc_charge,
+	.uncharge = pc_uncharge,
+	.over_high = pc_over_high,
+	.usage = pc_usage,
+	.peak = pc_peak,
+	.undone = pc_undone,
+	.get = pc_get,
+	.set = pc_set,
+	.headroom = pc_headroom,
+	.children_protected = pc_children_protected,
+};

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/* The stock: entries, eviction, stealing (mm/stock.h). */
+#include "mm/stock.h"
+#include "mm/slab.h"
+#include "kernel/log.h"
+#include "kernel/string.h"
+
+DEFINE_PER_CPU(struct stock_cpu, stock_cpu);
+
+const char *const stock_counter_names[NR_STOCK_COUNTERS] = {
+#define X(name, what) #name,
+	STOCK_COUNTERS(X)
+#undef X
+};
+
+bool stock_init(void)
+{
+	for_each_cpu(c) {
+		size_t n = sizeof(struct stock_table) + CACHE_LINE;
+		char *mem = kzalloc(n, GFP_KERNEL);
+
+		if (!mem)
+			return false;
+		per_cpu(stock_cpu, c).table =
+			(struct stock_table *)ALIGN_UP((uintptr_t)mem, (uintptr_t)CACHE_LINE);
+		for (unsigned i = 0; i < STOCK_ENTRIES; i++)
+			atomic_init(&per_cpu(stock_cpu, c).table->entries[0][i].word, WORD_CLOSED);
+	}
+	return true;
+}
+
+struct stock_entry *stock_find_set(struct stock_cpu *s, struct owner *o)
+{
+	unsigned set = stock_set(o);
+
+	for (unsigned way = 0; way < STOCK_WAYS; way++) {
+		if (atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed) != o)
+			continue;
+		s->last = o;
+		s->last_entry = &s->table->entries[set][way];
+		return s->last_entry;
+	}
+	return NULL;
+}
+
+/*
+ * Moves an entry's statistics to the account @a and the owner's charged bytes.
+ * Readers who add both see fold_seq odd or changed and look again.
+ */
+void stock_fold(struct stock_cpu *s, struct stock_entry *e, struct owner *o, struct account *a)
+{
+	int64_t bytes = 0;
+
+	stock_bump(&s->fold_seq, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = 0; i < NR_MEMCG_STATS; i++) {
+		int64_t d = atomic_load_explicit(&e->delta[i], memory_order_relaxed);
+
+		if (!d)
+			continue;
+		account_stat_add(a, i, d);
+		if (i < NR_MEMCG_KINDS)
+			bytes += d;
+		atomic_store_explicit(&e->delta[i], 0, memory_order_relaxed);
+	}
+	atomic_store_explicit(&s->fold_seq,
+			      atomic_load_explicit(&s->fold_seq, memory_order_relaxed) + 1,
+			      memory_order_release);
+	owner_add_bytes(o, bytes);
+}
+
+static unsigned batch_now(struct account *a)
+{
+	if (!account_counts(a) || atomic_load_explicit(&memcg_config.batch, memory_order_relaxed))
+		return stock_batch(0);
+	return stock_batch(memcg_config.pc->headroom(account_counter(a)));
+}
+
+/* The owner CPU takes everything out of an entry and closes it; gives it back to @o. */
+static void drain(struct stock_cpu *s, struct stock_entry *e, struct owner *o, struct account *a,
+		  uint64_t new_tag)
+{
+	/* Only this CPU adds, so what is there now is the most that the exchange can find. */
+	uint64_t w = atomic_load_explicit(&e->word, memory_order_relaxed);
+	uint64_t amount;
+
+	limbo_begin(s, a, DIV_ROUND_UP(w & WORD_AMOUNT, PAGE_SIZE));
+	w = atomic_exchange_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + new_tag) | WORD_CLOSED,
+				     memory_order_seq_cst);
+	amount = w & WORD_AMOUNT;
+	if (amount) {
+		stock_tick(s, drains);
+		owner_give_back(o, amount);
+	}
+	limbo_end(s);
+}
+
+static void release_hold(struct stock_cpu *s, struct stock_entry *e)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(s->held); i++)
+		if (s->held[i] == e)
+			s->held[i] = NULL;
+}
+
+/* An entry of this CPU goes to nobody: amount back, statistics folded, reference dropped. */
+static void evict(struct stock_cpu *s, unsigned set, unsigned way)
+{
+	struct stock_entry *e = &s->table->entries[set][way];
+	struct owner *o = atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed);
+	struct account *a;
+
+	if (!o)
+		return;
+	if (s->last == o)
+		s->last = NULL;
+	release_hold(s, e);
+	a = owner_account(o);
+	drain(s, e, o, a, WORD_TAG);
+	stock_fold(s, e, o, a);
+	atomic_store_explicit(&s->table->owners[set][way], NULL, memory_order_release);
+	stock_tick(s, evictions);
+	owner_put(o);
+}
+
+void stock_forget(struct stock_cpu *s, struct owner *o)
+{
+	unsigned set = stock_set(o);
+
+	for (unsigned way = 0; way < STOCK_WAYS; way++)
+		if (atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed) == o)
+			evict(s, set, way);
+}
+
+struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct account *a)
+{
+	struct stock_entry *e = stock_find(s, o);
+	unsigned set = stock_set(o), way;
+	uint64_t w;
+
+	if (e)
+		return e;
+	for (way = 0; way < STOCK_WAYS; way++)
+		if (!atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed))
+			break;
+	if (way == STOCK_WAYS) {
+		way = s->next_way[set]++ % STOCK_WAYS;
+		evict(s, set, way);
+	}
+	owner_get(o);
+	e = &s->table->entries[set][way];
+	e->batch = batch_now(a);
+	e->cap = stock_cap(e->batch);
+	/* The tag changed in evict(): a thief who sees the new owner and an old word fails. */
+	atomic_store_explicit(&s->table->owners[set][way], o, memory_order_release);
+	w = atomic_load_explicit(&e->word, memory_order_relaxed);
+	atomic_store_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + WORD_TAG) | WORD_CLOSED,
+			      memory_order_seq_cst);
+	s->last = o;
+	s->last_entry = e;
+	return e;
+}
+
+void stock_hold(struct stock_cpu *s, struct stock_entry *e)
+{
+	unsigned slots = memcg_config.slots;
+	unsigned free = slots;
+
+	if (!slots)
+		return;
+	for (unsigned i = 0; i < slots; i++) {
+		if (s->held[i] == e)
+			return;
+		if (!s->held[i])
+			free = i;
+	}
+	if (free == slots) {
+		struct stock_entry *v;
+		unsigned n;
+		struct owner *o;
+
+		free = s->next_victim++ % slots;
+		v = s->held[free];
+		n = v - s->table->entries[0];
+		o = atomic_load_explicit(&s->table->owners[0][n], memory_order_relaxed);
+		drain(s, v, o, owner_account(o), 0);
+	}
+	s->held[free] = e;
+}
+
+bool stock_allowed(struct owner *o, struct account *a)
+{
+	if (!atomic_load_explicit(&o->users, memory_order_seq_cst) || owner_is_closed(o))
+		return false;
+	for (; a; a = a->parent)
+		if (atomic_load_explicit(&a->pressure, memory_order_seq_cst))
+			return false;
+	return true;
+}
+
+static void set_holder(struct account *a, unsigned cpu)
+{
+	unsigned bit = cpu % HOLDER_BITS;
+	uint64_t m = 1ULL << bit % 64;
+
+	for (; a; a = a->parent)
+		if (!(atomic_load_explicit(&a->holders[bit / 64], memory_order_relaxed) & m))
+			atomic_fetch_or_explicit(&a->holders[bit / 64], m, memory_order_seq_cst);
+}
+
+/* This CPU takes up to @want bytes of an entry back, all if @close. */
+static uint64_t take_back(struct stock_entry *e, uint64_t keep, bool close)
+{
+	uint64_t w = atomic_load_explicit(&e->word, memory_order_relaxed), left;
+
+	do {
+		uint64_t have = w & WORD_AMOUNT;
+
+		left = have < keep ? have : keep;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&e->word, &w, (w & ~WORD_AMOUNT) | left | (close ? WORD_CLOSED : 0),
+		memory_order_seq_cst, memory_order_relaxed));
+	return (w & WORD_AMOUNT) - left;
+}
+
+uint64_t stock_put(struct stock_cpu *s, struct stock_entry *e, struct owner *o, struct account *a,
+		   uint64_t bytes)
+{
+	uint64_t w;
+
+	if (bytes > STOCK_AMOUNT_MAX / 2 || !stock_allowed(o, a))
+		return bytes;
+	/* Before the amount: who sweeps looks for the bit, then for the amount. */
+	set_holder(a, cpu_id());
+	w = atomic_load_explicit(&e->word, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&e->word, &w, (w & ~WORD_CLOSED) + bytes,
+						      memory_order_seq_cst, memory_order_relaxed))
+		;
+	w = (w & WORD_AMOUNT) + bytes;
+	/*
+	 * After the amount: who forbids (pressure raised, last user gone, owner
+	 * closed) writes that first and sweeps then; either they see the amount or
+	 * we see the ban.
+	 */
+	if (unlikely(!stock_allowed(o, a)))
+		return take_back(e, 0, true);
+	if (w <= e->cap)
+		return 0;
+	stock_tick(s, drains);
+	/* Linux empties a slot that runs over; half of it saves the next charge a walk. */
+	return take_back(e, memcg_config.linux_rules ? 0 : e->cap / 2, false);
+}
+
+/* Another CPU's entry: everything out, closed.  In limbo with the amount; ours to give back. */
+static uint64_t steal(struct stock_cpu *me, struct stock_cpu *s, unsigned i, struct account *top,
+		      struct owner *only)
+{
+	struct stock_entry *e = &s->table->entries[0][i];
+	uint64_t w = atomic_load_explicit(&e->word, memory_order_seq_cst);
+
+	for (;;) {
+		struct owner *o = atomic_load_explicit(&s->table->owners[0][i], memory_order_acquire);
+		struct account *a;
+
+		if (!o || (only && o != only))
+			return 0;
+		if (w == ((w & ~(WORD_TAG - 1)) | WORD_CLOSED))
+			return 0;
+		a = owner_account(o);
+		if (!only && !account_is_under(a, top))
+			return 0;
+		limbo_begin(me, a, DIV_ROUND_UP(w & WORD_AMOUNT, PAGE_SIZE));
+		if (atomic_compare_exchange_strong_explicit(
+			    &e->word, &w, (w & ~(WORD_TAG - 1)) | WORD_CLOSED, memory_order_seq_cst,
+			    memory_order_seq_cst)) {
+			if (w & WORD_AMOUNT) {
+				stock_tick(me, steals);
+				owner_give_back(o, w & WORD_AMOUNT);
+			}
+			limbo_end(me);
+			return w & WORD_AMOUNT;
+		}
+		limbo_end(me);
+	}
+}
+
+static bool may_hold(struct account *a, unsigned cpu)
+{
+	unsigned bit = cpu % HOLDER_BITS;
+
+	return atomic_load_explicit(&a->holders[bit / 64], memory_order_seq_cst) >> bit % 64 & 1;
+}
+
+void stock_sweep(struct account *top, struct owner *only)
+{
+	struct stock_cpu *me = &this_cpu(stock_cpu);
+
+	stock_tick(me, sweeps);
+	for_each_cpu(c) {
+		struct stock_cpu *s = &per_cpu(stock_cpu, c);
+
+		if (!may_hold(top, c))
+			continue;
+		if (only) {
+			unsigned first = stock_set(only) * STOCK_WAYS;
+
+			for (unsigned i = first; i < first + STOCK_WAYS; i++)
+				steal(me, s, i, top, only);
+			continue;
+		}
+		for (unsigned i = 0; i < STOCK_ENTRIES; i++)
+			if (atomic_load_explicit(&s->table->owners[0][i], memory_order_relaxed))
+				steal(me, s, i, top, NULL);
+	}
+}
+
+void stock_return_owner(struct owner *o)
+{
+	struct account *a = atomic_load_explicit(&o->account, memory_order_acquire);
+
+	/* A closed owner's stock was called in when it was closed. */
+	if (a)
+		stock_sweep(a, o);
+}
+
+/*
+ * An entry that changes hands meanwhile is left out or counted wrongly by what it
+ * held; its fold shows in fold_seq and the caller starts again.
+ */
+void stock_sum_deltas(struct account *top, int64_t out[NR_MEMCG_STATS])
+{
+	for_each_cpu(c) {
+		struct stock_table *t = per_cpu(stock_cpu, c).table;
+
+		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
+			struct owner *o = atomic_load_explicit(&t->owners[0][i], memory_order_acquire);
+
+			if (!o || !account_is_under(owner_account(o), top))
+				continue;
+			for (unsigned k = 0; k < NR_MEMCG_STATS; k++)
+				out[k] += atomic_load_explicit(&t->entries[0][i].delta[k],
+							       memory_order_relaxed);
+		}
+	}
+}
+
+uint64_t stock_fold_seq_sum(bool *busy)
+{
+	uint64_t sum = 0;
+
+	*busy = false;
+	for_each_cpu(c) {
+		uint64_t q = atomic_load_explicit(&per_cpu(stock_cpu, c).fold_seq,
+						  memory_order_acquire);
+
+		*busy |= q & 1;
+		sum += q;
+	}
+	return sum;
+}
+
+uint64_t stock_cached(struct account *top)
+{
+	uint64_t sum = 0;
+
+	for_each_cpu(c) {
+		struct stock_table *t = per_cpu(stock_cpu, c).table;
+
+		if (!may_hold(top, c))
+			continue;
+		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
+			struct owner *o = atomic_load_explicit(&t->owners[0][i], memory_order_acquire);
+
+			if (o && account_is_under(owner_account(o), top))
+				sum += atomic_load_explicit(&t->entries[0][i].word,
+							    memory_order_relaxed) & WORD_AMOUNT;
+		}
+	}
+	return sum;
+}
+
+uint64_t stock_counter(enum stock_counter which)
+{
+	uint64_t sum = 0;
+
+	for_each_cpu(c) {
+		struct stock_cpu *s = &per_cpu(stock_cpu, c);
+
+		switch (which) {
+		case SC_charges:
+			sum += atomic_load_explicit(&s->nr_charges, memory_order_relaxed);
+			break;
+		case SC_uncharges:
+			sum += atomic_load_explicit(&s->nr_uncharges, memory_order_relaxed);
+			break;
+		case SC_charged_pages:
+			sum += atomic_load_explicit(&s->charged, memory_order_relaxed);
+			break;
+		case SC_uncharged_pages:
+			sum += atomic_load_explicit(&s->uncharged, memory_order_relaxed);
+			break;
+		default:
+			sum += atomic_load_explicit(&s->counters[which], memory_order_relaxed);
+		}
+	}
+	if (which == SC_charged_pages || which == SC_uncharged_pages)
+		sum = DIV_ROUND_UP(sum, PAGE_SIZE);
+	return sum;
+}
