@@ -28,7 +28,9 @@ static __noinline unsigned overflow(volatile unsigned char *above, unsigned dept
 
 static void write_null(void)
 {
-	*(volatile int *)16 = 1;
+	static volatile uintptr_t address = 16; /* not a constant to the compiler, which would object */
+
+	*(volatile int *)address = 1;
 }
 
 static void overflow_stack(void)

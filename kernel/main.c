@@ -23,6 +23,7 @@
 #include "mm/memcg.h"
 #include "mm/page.h"
 #include "mm/page_cache.h"
+#include "mm/page_cache.h"
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
@@ -76,6 +77,7 @@ static const struct init_step early_steps[] = {
 };
 
 static const struct init_step late_steps[] = {
+	{ "page lists", page_alloc_init_percpu },
 	{ "RCU", rcu_init },
 	{ "timers", start_timers },
 	{ "workers", start_workers },

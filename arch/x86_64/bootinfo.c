@@ -227,3 +227,12 @@ uint64_t boot_low_page(void)
 	}
 	return 0;
 }
+
+bool boot_module(unsigned i, const void **start, size_t *len)
+{
+	if (i >= boot_nr_modules)
+		return false;
+	*start = phys_to_virt(boot_modules[i].start);
+	*len = (size_t)(boot_modules[i].end - boot_modules[i].start);
+	return true;
+}

@@ -24,6 +24,9 @@ extern const char *boot_loader; /* "multiboot1" or "multiboot2" */
 extern uint64_t boot_rsdp[5];   /* copy of the RSDP from multiboot2; first word 0 if none */
 extern size_t boot_rsdp_len;    /* bytes, 20 or 36 */
 
+/* The bytes of the i-th module; false when there is none. */
+bool boot_module(unsigned i, const void **start, size_t *len);
+
 /* The map: sorted, merged, page-aligned.  boot_map.r[].type says what each is. */
 extern struct memmap boot_map;
 
