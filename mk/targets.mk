@@ -5,7 +5,7 @@
 PRESETS ?= off,linux-4.13,linux-6.0,linux-6.1,linux-6.16,tally
 CLIENTS ?= 36
 CPUS    ?= 72
-SECS    ?= $(if $(QUICK),1,5)
+SECS    ?= $(if $(QUICK),1,3)
 ROUNDS  ?= $(if $(QUICK),1,3)
 
 TALLY   := O=$(O) tools/tally
