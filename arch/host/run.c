@@ -115,6 +115,7 @@ void host_run_here(unsigned n, void (*fn)(void))
 		BUG_ON(pthread_create(&p, NULL, secondary, (void *)(uintptr_t)i));
 	}
 	pthread_barrier_wait(&all_up);
+	irq_enable(); /* what follows may take a contended spinlock */
 	for_each_cpu(cpu) {
 		timer_init_cpu(cpu);
 		work_init_cpu(cpu);
@@ -123,6 +124,7 @@ void host_run_here(unsigned n, void (*fn)(void))
 	t = thread_create("main", main_thread, NULL, -1);
 	BUG_ON(IS_ERR(t));
 	thread_start(t);
+	irq_disable();
 	sched_idle_loop();
 }
 
