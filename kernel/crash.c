@@ -52,7 +52,7 @@ static void divide(void)
 {
 	volatile unsigned zero = 0;
 
-	pr_info("crash: %u", 1 / zero);
+	pr_info("crash: %u", 100 / zero);
 }
 
 static void just_panic(void)

@@ -16,6 +16,7 @@
 #include "kernel/log.h"
 #include "kernel/process.h"
 #include "kernel/rcu.h"
+#include "kernel/selftest.h"
 #include "kernel/thread.h"
 #include "kernel/timer.h"
 #include "kernel/tty.h"
@@ -88,6 +89,7 @@ static const struct init_step late_steps[] = {
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
 	{ "crash", crash_if_asked },
+	{ "self-tests", selftest_main },
 	{ "init", process_start_init },
 };
 

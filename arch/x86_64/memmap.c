@@ -29,6 +29,8 @@ void memmap_add(struct memmap *m, uint64_t start, uint64_t len, uint32_t e820_ty
 	enum memmap_type type = from_e820(e820_type);
 	uint64_t end = start + len;
 
+	if (start > UINT64_MAX - PAGE_SIZE) /* rounding up would wrap */
+		return;
 	if (end < start)
 		end = UINT64_MAX & ~(uint64_t)(PAGE_SIZE - 1);
 	if (type == MEM_RAM) {
