@@ -37,6 +37,6 @@ uint64_t boot_low_page(void);
 void bootinfo_init(uint32_t magic, uint64_t info_phys);
 
 /* Embedded initramfs, from boot/initramfs.asm; start == end if there is none. */
-extern const char __initramfs_start[], __initramfs_end[];
+extern const char initramfs_start[], initramfs_end[];
 
 #endif /* ARCH_X86_64_BOOTINFO_H */
