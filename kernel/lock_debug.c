@@ -84,9 +84,21 @@ static bool leads_to(unsigned from, unsigned to)
 	return false;
 }
 
+/* Before the scheduler starts there is no current thread. */
 static struct lock_held *held_of(struct thread *t)
 {
-	return t->held ? t->held : &this_cpu(boot_held);
+	return t && t->held ? t->held : &this_cpu(boot_held);
+}
+
+static const char *thread_name(struct thread *t)
+{
+	return t ? t->name : "boot";
+}
+
+static void count_depth(struct thread *t, int n)
+{
+	if (t)
+		t->spin_depth += n;
 }
 
 static const char *name_of(unsigned c)
@@ -104,7 +116,7 @@ static void check(const void *lock, unsigned c, bool nested)
 		unsigned a = h->class[i];
 
 		if (h->lock[i] == lock)
-			panic("lock %s taken twice by thread %s", name_of(c), current->name);
+			panic("lock %s taken twice by thread %s", name_of(c), thread_name(current));
 		if (a == c) {
 			if (!nested)
 				warn_at(__FILE__, __LINE__,
@@ -148,7 +160,7 @@ void lock_debug_release(const void *lock, const char *name)
 		i--;
 	if (!i) {
 		if (h->depth <= MAX_HELD)
-			panic("thread %s releases %s without holding it", current->name, name);
+			panic("thread %s releases %s without holding it", thread_name(current), name);
 		h->depth--;
 		return;
 	}
@@ -184,7 +196,7 @@ static void lock_checked(struct spinlock *l, bool nested)
 						     memory_order_relaxed))
 		spin_lock_slow(l);
 	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
-	current->spin_depth++;
+	count_depth(current, 1);
 	lock_debug_acquired(l, c);
 }
 void spin_lock(struct spinlock *l)
@@ -203,7 +215,7 @@ bool spin_trylock(struct spinlock *l)
 						     memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
-	current->spin_depth++;
+	count_depth(current, 1);
 	lock_debug_acquired(l, class_of(l->name, &l->class)); /* cannot deadlock: no edge */
 	return true;
 }
@@ -213,9 +225,9 @@ void spin_unlock(struct spinlock *l)
 
 	if (atomic_load_explicit(&l->owner, memory_order_relaxed) != current)
 		panic("spinlock %s released by thread %s, not its holder", l->name ? l->name : "?",
-		      current->name);
+		      thread_name(current));
 	lock_debug_release(l, l->name);
-	current->spin_depth--;
+	count_depth(current, -1);
 	atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
 	if (l->head || !atomic_compare_exchange_strong_explicit(
 			       &l->word, &held, 0, memory_order_release, memory_order_relaxed))
@@ -226,6 +238,8 @@ void might_sleep_at(const char *file, int line)
 {
 	struct thread *t = current;
 
+	if (!t)
+		return;
 	if (t->spin_depth || t->rcu_depth || !irqs_enabled())
 		panic("%s:%d: may sleep with %d spinlocks, RCU depth %d, interrupts %s (thread %s)",
 		      file, line, t->spin_depth, t->rcu_depth, irqs_enabled() ? "on" : "off", t->name);

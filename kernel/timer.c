@@ -207,7 +207,7 @@ void timer_set(struct timer *t, uint64_t deadline)
 		if (cpu == (int)cpu_id())
 			goto insert;
 		/* Where its function runs now it must stay, so that timer_cancel_sync() looks there. */
-		if (atomic_load_explicit(&tc->running, memory_order_relaxed) == t)
+		if (atomic_load_explicit(&tc->running, memory_order_acquire) == t)
 			goto insert;
 		spin_unlock(&tc->lock);
 	}
@@ -256,22 +256,22 @@ bool timer_cancel(struct timer *t)
 
 bool timer_cancel_sync(struct timer *t)
 {
+	int cpu = atomic_load_explicit(&t->cpu, memory_order_relaxed);
+	struct timer_cpu *tc;
 	bool armed = false;
 
+	if (cpu < 0)
+		return false;
+	tc = &per_cpu(timer_cpu, cpu); /* for good: its function arms it again on the same CPU only */
 	for (;;) {
-		int cpu = atomic_load_explicit(&t->cpu, memory_order_relaxed);
-		struct timer_cpu *tc;
+		bool runs;
 
-		armed |= timer_cancel(t);
-		if (cpu < 0)
+		spin_lock(&tc->lock);
+		armed |= dequeue(tc, t);
+		runs = atomic_load_explicit(&tc->running, memory_order_acquire) == t;
+		spin_unlock(&tc->lock);
+		if (!runs)
 			return armed;
-		tc = &per_cpu(timer_cpu, cpu);
-		if (atomic_load_explicit(&tc->running, memory_order_acquire) != t) {
-			/* It is taken from the heap and marked running under the lock. */
-			if (!atomic_load_explicit(&t->deadline, memory_order_acquire))
-				return armed;
-			continue;
-		}
 		wait_event(&tc->ran,
 			   atomic_load_explicit(&tc->running, memory_order_acquire) != t);
 	}
@@ -292,11 +292,11 @@ static struct timer *take_due(struct timer_cpu *tc, uint64_t now)
 			continue;
 		}
 		if (!(d & 1))
-			atomic_store_explicit(&tc->running, t, memory_order_relaxed);
+			atomic_store_explicit(&tc->running, t, memory_order_release);
 		if (!atomic_compare_exchange_strong_explicit(&t->deadline, &d, 0,
 							     memory_order_acq_rel,
 							     memory_order_acquire)) {
-			atomic_store_explicit(&tc->running, NULL, memory_order_relaxed);
+			atomic_store_explicit(&tc->running, NULL, memory_order_release);
 			continue;
 		}
 		heap_remove(tc, t);
