@@ -15,7 +15,6 @@
 
 #define FDS_INLINE   64u
 #define FDS_MAX      (1u << 20)
-#define RLIMIT_NOFILE 7
 
 struct fd_table {
 	unsigned size; /* slots, a multiple of 64 */

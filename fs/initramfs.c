@@ -248,18 +248,18 @@ int initramfs_unpack_archive(const void *archive, size_t len)
 }
 
 #if !defined(TALLY_HOSTED)
-extern const char __initramfs_start[], __initramfs_end[];
-bool boot_module(unsigned i, const void **start, size_t *len);
+extern const char initramfs_start[], initramfs_end[];
+bool boot_module(unsigned i, const void **start, size_t *len) __weak; /* from the boot loader */
 
 void initramfs_unpack(void)
 {
 	const void *start;
 	size_t len;
 
-	len = (size_t)((uintptr_t)__initramfs_end - (uintptr_t)__initramfs_start);
+	len = (size_t)((uintptr_t)initramfs_end - (uintptr_t)initramfs_start);
 	if (len)
-		initramfs_unpack_archive(__initramfs_start, len);
-	for (unsigned i = 0; boot_module(i, &start, &len); i++)
+		initramfs_unpack_archive(initramfs_start, len);
+	for (unsigned i = 0; boot_module && boot_module(i, &start, &len); i++)
 		initramfs_unpack_archive(start, len);
 }
 #else

@@ -196,7 +196,6 @@ static long do_poll(struct upollfd *v, unsigned n, uint64_t deadline)
 	return err == -ETIMEDOUT ? 0 : err;
 }
 
-#define RLIMIT_NOFILE 7
 
 /* @deadline 0: do not wait. */
 static long poll_user(struct upollfd __user *u, unsigned n, uint64_t deadline)

@@ -6,7 +6,6 @@
 #include "fs/internal.h"
 #include "fs/sys.h"
 
-#define RLIMIT_FSIZE 1
 
 static bool file_seekable(const struct file *f)
 {

@@ -31,7 +31,6 @@
 #define FIONREAD 0x541b
 #define FIOASYNC 0x5452
 
-#define RLIMIT_NOFILE 7
 
 long sys_close(int fd)
 {
