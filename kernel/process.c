@@ -6,6 +6,7 @@
 #include "kernel/process_int.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/random.h"
 #include "kernel/string.h"
 #include "arch/x86_64/fpu.h"
 #include "fs/vfs.h"
@@ -20,6 +21,7 @@ static struct kmem_cache *process_cache, *user_thread_cache;
 
 void process_init(void)
 {
+	random_init();
 	signal_init();
 	process_cache = kmem_cache_create("process", sizeof(struct process), CACHE_LINE,
 					  SLAB_ACCOUNT);

@@ -168,5 +168,7 @@ void __noreturn thread_exit_user(int wait_status); /* exit of the current thread
 /* Starts /init (or init=) as pid 1; panics with a sentence if it can't. */
 void process_start_init(void);
 void process_init(void);
+/* Host name, NUL-terminated, cut to @n; its length.  Set by sethostname(). */
+size_t hostname_get(char *buf, size_t n);
 
 #endif /* KERNEL_PROCESS_H */
