@@ -69,7 +69,7 @@ void memcg_user_get(struct owner *o); /* NULL is fine, here and below */
 void memcg_user_put(struct owner *o);
 /* Bytes that could still be charged on the path to the root; SIZE_MAX without a limit. */
 uint64_t memcg_headroom(struct owner *o);
-/* Is less than 1/8 of the tightest limit left? */
+/* Is at most 1/8 of some limit left? */
 bool memcg_under_pressure(struct owner *o);
 void memcg_event_sock_dropped(struct owner *o);
 

@@ -133,7 +133,7 @@ bool memcg_under_pressure(struct owner *o)
 		int64_t most = memcg_config.pc->get(account_counter(a), PC_MAX);
 
 		tight = most < PAGE_COUNTER_MAX &&
-			most - memcg_config.pc->usage(account_counter(a)) < most / 8;
+			most - memcg_config.pc->usage(account_counter(a)) <= most / 8;
 	}
 	rcu_read_unlock();
 	return tight;

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of a group: counted for itself and for all above it, watchers woken. */
 #include "mm/stock.h"
+#include "mm/memcg_tree.h"
 
 const char *const memcg_event_names[NR_MEMCG_EVENTS] = {
 	"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled", "sock_dropped",
 };
+
+void (*memcg_events_hook)(struct memcg *group);
+
+void memcg_events_changed(struct memcg *group)
+{
+	atomic_fetch_add_explicit(&group->event_seq, 1, memory_order_release);
+	if (memcg_events_hook)
+		memcg_events_hook(group);
+}
 
 void account_event(struct account *a, enum memcg_event ev)
 {

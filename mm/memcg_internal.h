@@ -126,7 +126,8 @@ void memcg_stat_read(struct account *a, int64_t out[NR_MEMCG_STATS]); /* bytes a
 
 /* mm/memcg_events.c */
 void account_event(struct account *a, enum memcg_event ev);
-void memcg_events_changed(struct memcg *group); /* wakes watchers */
+void memcg_events_changed(struct memcg *group); /* counts event_seq up, tells the hook */
+extern void (*memcg_events_hook)(struct memcg *group); /* wakes watchers; takes no lock but wait queues */
 void memcg_note_high(struct account *a);            /* a walk ended above some high */
 
 #endif /* MM_MEMCG_INTERNAL_H */

@@ -24,20 +24,20 @@ bool stock_init(void)
 		per_cpu(stock_cpu, c).table =
 			(struct stock_table *)ALIGN_UP((uintptr_t)mem, (uintptr_t)CACHE_LINE);
 		for (unsigned i = 0; i < STOCK_ENTRIES; i++)
-			atomic_init(&per_cpu(stock_cpu, c).table->entries[0][i].word, WORD_CLOSED);
+			atomic_init(&per_cpu(stock_cpu, c).table->entries[i].word, WORD_CLOSED);
 	}
 	return true;
 }
 
 struct stock_entry *stock_find_set(struct stock_cpu *s, struct owner *o)
 {
-	unsigned set = stock_set(o);
+	unsigned first = stock_first(o);
 
-	for (unsigned way = 0; way < STOCK_WAYS; way++) {
-		if (atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed) != o)
+	for (unsigned i = first; i < first + STOCK_WAYS; i++) {
+		if (atomic_load_explicit(&s->table->owners[i], memory_order_relaxed) != o)
 			continue;
 		s->last = o;
-		s->last_entry = &s->table->entries[set][way];
+		s->last_entry = &s->table->entries[i];
 		return s->last_entry;
 	}
 	return NULL;
@@ -103,10 +103,10 @@ static void release_hold(struct stock_cpu *s, struct stock_entry *e)
 }
 
 /* An entry of this CPU goes to nobody: amount back, statistics folded, reference dropped. */
-static void evict(struct stock_cpu *s, unsigned set, unsigned way)
+static void evict(struct stock_cpu *s, unsigned i)
 {
-	struct stock_entry *e = &s->table->entries[set][way];
-	struct owner *o = atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed);
+	struct stock_entry *e = &s->table->entries[i];
+	struct owner *o = atomic_load_explicit(&s->table->owners[i], memory_order_relaxed);
 	struct account *a;
 
 	if (!o)
@@ -117,41 +117,41 @@ static void evict(struct stock_cpu *s, unsigned set, unsigned way)
 	a = owner_account(o);
 	drain(s, e, o, a, WORD_TAG);
 	stock_fold(s, e, o, a);
-	atomic_store_explicit(&s->table->owners[set][way], NULL, memory_order_release);
+	atomic_store_explicit(&s->table->owners[i], NULL, memory_order_release);
 	stock_tick(s, evictions);
 	owner_put(o);
 }
 
 void stock_forget(struct stock_cpu *s, struct owner *o)
 {
-	unsigned set = stock_set(o);
+	unsigned first = stock_first(o);
 
-	for (unsigned way = 0; way < STOCK_WAYS; way++)
-		if (atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed) == o)
-			evict(s, set, way);
+	for (unsigned i = first; i < first + STOCK_WAYS; i++)
+		if (atomic_load_explicit(&s->table->owners[i], memory_order_relaxed) == o)
+			evict(s, i);
 }
 
 struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct account *a)
 {
 	struct stock_entry *e = stock_find(s, o);
-	unsigned set = stock_set(o), way;
+	unsigned first = stock_first(o), i;
 	uint64_t w;
 
 	if (e)
 		return e;
-	for (way = 0; way < STOCK_WAYS; way++)
-		if (!atomic_load_explicit(&s->table->owners[set][way], memory_order_relaxed))
+	for (i = first; i < first + STOCK_WAYS; i++)
+		if (!atomic_load_explicit(&s->table->owners[i], memory_order_relaxed))
 			break;
-	if (way == STOCK_WAYS) {
-		way = s->next_way[set]++ % STOCK_WAYS;
-		evict(s, set, way);
+	if (i == first + STOCK_WAYS) {
+		i = first + s->next_way[first / STOCK_WAYS]++ % STOCK_WAYS;
+		evict(s, i);
 	}
 	owner_get(o);
-	e = &s->table->entries[set][way];
+	e = &s->table->entries[i];
 	e->batch = batch_now(a);
 	e->cap = stock_cap(e->batch);
 	/* The tag changed in evict(): a thief who sees the new owner and an old word fails. */
-	atomic_store_explicit(&s->table->owners[set][way], o, memory_order_release);
+	atomic_store_explicit(&s->table->owners[i], o, memory_order_release);
 	w = atomic_load_explicit(&e->word, memory_order_relaxed);
 	atomic_store_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + WORD_TAG) | WORD_CLOSED,
 			      memory_order_seq_cst);
@@ -180,8 +180,8 @@ void stock_hold(struct stock_cpu *s, struct stock_entry *e)
 
 		free = s->next_victim++ % slots;
 		v = s->held[free];
-		n = v - s->table->entries[0];
-		o = atomic_load_explicit(&s->table->owners[0][n], memory_order_relaxed);
+		n = v - s->table->entries;
+		o = atomic_load_explicit(&s->table->owners[n], memory_order_relaxed);
 		drain(s, v, o, owner_account(o), 0);
 	}
 	s->held[free] = e;
@@ -254,11 +254,11 @@ uint64_t stock_put(struct stock_cpu *s, struct stock_entry *e, struct owner *o, 
 static uint64_t steal(struct stock_cpu *me, struct stock_cpu *s, unsigned i, struct account *top,
 		      struct owner *only)
 {
-	struct stock_entry *e = &s->table->entries[0][i];
+	struct stock_entry *e = &s->table->entries[i];
 	uint64_t w = atomic_load_explicit(&e->word, memory_order_seq_cst);
 
 	for (;;) {
-		struct owner *o = atomic_load_explicit(&s->table->owners[0][i], memory_order_acquire);
+		struct owner *o = atomic_load_explicit(&s->table->owners[i], memory_order_acquire);
 		struct account *a;
 
 		if (!o || (only && o != only))
@@ -301,14 +301,14 @@ void stock_sweep(struct account *top, struct owner *only)
 		if (!may_hold(top, c))
 			continue;
 		if (only) {
-			unsigned first = stock_set(only) * STOCK_WAYS;
+			unsigned first = stock_first(only);
 
 			for (unsigned i = first; i < first + STOCK_WAYS; i++)
 				steal(me, s, i, top, only);
 			continue;
 		}
 		for (unsigned i = 0; i < STOCK_ENTRIES; i++)
-			if (atomic_load_explicit(&s->table->owners[0][i], memory_order_relaxed))
+			if (atomic_load_explicit(&s->table->owners[i], memory_order_relaxed))
 				steal(me, s, i, top, NULL);
 	}
 }
@@ -332,12 +332,12 @@ void stock_sum_deltas(struct account *top, int64_t out[NR_MEMCG_STATS])
 		struct stock_table *t = per_cpu(stock_cpu, c).table;
 
 		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
-			struct owner *o = atomic_load_explicit(&t->owners[0][i], memory_order_acquire);
+			struct owner *o = atomic_load_explicit(&t->owners[i], memory_order_acquire);
 
 			if (!o || !account_is_under(owner_account(o), top))
 				continue;
 			for (unsigned k = 0; k < NR_MEMCG_STATS; k++)
-				out[k] += atomic_load_explicit(&t->entries[0][i].delta[k],
+				out[k] += atomic_load_explicit(&t->entries[i].delta[k],
 							       memory_order_relaxed);
 		}
 	}
@@ -368,10 +368,10 @@ uint64_t stock_cached(struct account *top)
 		if (!may_hold(top, c))
 			continue;
 		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
-			struct owner *o = atomic_load_explicit(&t->owners[0][i], memory_order_acquire);
+			struct owner *o = atomic_load_explicit(&t->owners[i], memory_order_acquire);
 
 			if (o && account_is_under(owner_account(o), top))
-				sum += atomic_load_explicit(&t->entries[0][i].word,
+				sum += atomic_load_explicit(&t->entries[i].word,
 							    memory_order_relaxed) & WORD_AMOUNT;
 		}
 	}

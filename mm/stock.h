@@ -58,8 +58,8 @@ _Static_assert(offsetof(struct stock_entry, delta[MEMCG_PGTABLE]) < CACHE_LINE,
 	       "frequent kinds are on the line of the word");
 
 struct stock_table {
-	__cacheline_aligned _Atomic(struct owner *) owners[STOCK_SETS][STOCK_WAYS]; /* [c] whose entry; referenced */
-	struct stock_entry entries[STOCK_SETS][STOCK_WAYS];
+	__cacheline_aligned _Atomic(struct owner *) owners[STOCK_ENTRIES]; /* [c] whose entry; referenced */
+	struct stock_entry entries[STOCK_ENTRIES];
 };
 
 /* One list makes the struct, the sums and /proc/tally/memcg_counters. */
@@ -106,9 +106,10 @@ struct stock_cpu {
 };
 DECLARE_PER_CPU(struct stock_cpu, stock_cpu);
 
-static __always_inline unsigned stock_set(const struct owner *o)
+/* Index of the first of the STOCK_WAYS entries that may be @o's; their owners share a line. */
+static __always_inline unsigned stock_first(const struct owner *o)
 {
-	return ((uintptr_t)o / 128 ^ (uintptr_t)o / 4096) % STOCK_SETS;
+	return ((uintptr_t)o / 128 ^ (uintptr_t)o / 4096) % STOCK_SETS * STOCK_WAYS;
 }
 
 /* Pages per walk with @room pages left on the tightest level, and what an entry may then hold, bytes. */
