@@ -81,6 +81,7 @@ long vm_map(struct vm_space *s, uintptr_t addr, size_t len, unsigned flags, stru
 	    uint64_t off)
 {
 	struct vm_area *a, *dead = NULL;
+	struct file *shm = NULL;
 	long at;
 	int err;
 
@@ -89,17 +90,28 @@ long vm_map(struct vm_space *s, uintptr_t addr, size_t len, unsigned flags, stru
 	if (len > USER_TOP)
 		return -ENOMEM;
 	len = ALIGN_UP(len, PAGE_SIZE);
+	if (!file && (flags & VM_SHARED)) {
+		/* Shared with children that fork later: the pages need a place of their own. */
+		file = shm = vm_shm_create(len >> PAGE_SHIFT);
+		if (!file)
+			return -ENOMEM;
+		off = 0;
+	}
 	if (file) {
 		if ((off & ~PAGE_MASK) || off + len < off)
 			return off & ~PAGE_MASK ? -EINVAL : -EOVERFLOW;
-		err = vm_file_check(file, &flags);
+		err = shm ? 0 : vm_file_check(file, &flags);
 		if (err)
 			return err;
+		if (shm)
+			flags |= VM_MAYWRITE;
 	} else {
 		flags |= VM_MAYWRITE;
 		off = 0;
 	}
 	a = area_new(0, len, flags & VM_KEEP, file, off);
+	if (shm)
+		vm_file_put(shm);
 	if (!a)
 		return -ENOMEM;
 	mutex_lock(&s->lock);

@@ -61,7 +61,8 @@ int area_reserve(struct vm_space *s, unsigned more)
 	n = kmalloc(cap * sizeof(*n), GFP_ACCOUNT);
 	if (!n)
 		return -ENOMEM;
-	memcpy(n, s->areas, s->nr * sizeof(*n));
+	if (s->nr)
+		memcpy(n, s->areas, s->nr * sizeof(*n));
 	kfree(s->areas);
 	s->areas = n;
 	s->cap = cap;

@@ -5,6 +5,7 @@
  */
 #include "mm/vm_int.h"
 #include "mm/page_cache.h"
+#include "mm/slab.h"
 #include "fs/vfs.h"
 #include "kernel/string.h"
 
@@ -51,6 +52,47 @@ void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct pag
 	size = (uint64_t)atomic_load_explicit(&f->inode->size, memory_order_relaxed);
 	for (unsigned i = 0; i < n && (first + i) << PAGE_SHIFT < size; i++)
 		out[i] = page_index_lookup(idx, first + i);
+}
+
+/* ---- shared anonymous memory: a file that only mappings know ---- */
+
+struct shm {
+	struct page_index *pages;
+	uint64_t size; /* pages, constant */
+};
+
+static struct page *shm_get_page(struct file *f, uint64_t index)
+{
+	struct shm *m = f->priv;
+
+	return index < m->size ? page_index_get(m->pages, index, current_owner()) : ERR_PTR(-EIO);
+}
+
+static void shm_release(struct file *f)
+{
+	struct shm *m = f->priv;
+
+	page_index_destroy(m->pages);
+	kfree(m);
+}
+
+static const struct file_ops shm_ops = { .get_page = shm_get_page, .release = shm_release };
+
+struct file *vm_shm_create(uint64_t pages)
+{
+	struct shm *m = kmalloc(sizeof(*m), GFP_ACCOUNT);
+	struct file *f;
+
+	if (!m)
+		return NULL;
+	m->size = pages;
+	m->pages = page_index_create();
+	f = m->pages ? file_alloc(&shm_ops, O_RDWR, m) : NULL;
+	if (!f) {
+		page_index_destroy(m->pages);
+		kfree(m);
+	}
+	return f;
 }
 
 void vm_file_name(struct file *f, struct vm_area_info *out)

@@ -126,6 +126,7 @@ int vm_file_check(struct file *f, unsigned *flags); /* may it be mapped so; sets
 struct page *vm_file_page(struct file *f, uint64_t index); /* referenced; ERR_PTR */
 /* Pages [first, first + n) that are in the cache; NULL where not. */
 void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct page **out);
+struct file *vm_shm_create(uint64_t pages); /* a file without a name, for shared anonymous memory; NULL */
 void vm_file_name(struct file *f, struct vm_area_info *out);
 
 /* The machine (arch/x86_64/tlb.c; arch/host has empty ones). */
