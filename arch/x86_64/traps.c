@@ -98,7 +98,11 @@ void __noreturn die(struct regs *regs, const char *what, uintptr_t addr)
 	pr_err("panic: %s (address %016lx) on cpu%u, thread %s", what, addr, cpu_id(),
 	       t ? t->name : "(none)");
 	regs_print(regs);
-	backtrace_from(regs->rip, regs->rbp, 32);
+	/* After a call of something that is no code, the caller is known from the stack only. */
+	if (!is_kernel_text(regs->rip) && !(regs->rsp & 7) && kernel_mapped(regs->rsp))
+		backtrace_from(*(uint64_t *)regs->rsp, regs->rbp, 32);
+	else
+		backtrace_from(regs->rip, regs->rbp, 32);
 	panic_end();
 }
 
