@@ -5,8 +5,8 @@
  * Frequencies come from CPUID where it tells (leaf 0x15, 0x16; the hypervisor
  * leaf 0x40000010); else they are measured against HPET, PM timer or PIT, in
  * this order.  Whatever the choice, a second source is looked at and a
- * disagreement is logged.  Every wait has a bound in loop turns, so a timer
- * that stands still costs milliseconds, not the boot.
+ * disagreement is logged.  Every wait has a bound in TSC cycles, so a timer
+ * that stands still costs a fraction of a second, not the boot.
  */
 #include "arch/arch.h"
 #include "arch/x86_64/acpi.h"
@@ -59,6 +59,7 @@ struct measurement {
 
 #define WINDOW_NS   4000000ULL /* long enough for 0.05 % under emulation, short in a boot of 1.5 s */
 #define TRIES       3
+#define STUCK_CYCLES 300000000ULL /* many windows at any frequency: the source stands still */
 #define READ_SPREAD 50000ULL /* cycles; a reading that took longer was disturbed (SMI, another host task) */
 
 /* One reading of all three clocks, close together; false if every try was disturbed. */
@@ -77,10 +78,8 @@ static bool read_all(const struct timesource *src, uint64_t *tsc, uint64_t *ref,
 			*ref = r;
 			*timer = a;
 		}
-		if (best < READ_SPREAD)
-			break;
 	}
-	return best < READ_SPREAD * 4;
+	return best < READ_SPREAD;
 }
 
 /* Both the TSC and the local timer against @src.  false: the source stands still or is noisy. */
@@ -89,7 +88,7 @@ static bool measure(const struct timesource *src, uint64_t window_ns, struct mea
 	uint64_t want = window_ns * src->hz / NSEC_PER_SEC;
 
 	for (int try = 0; try < TRIES; try++) {
-		uint64_t tsc0, tsc1, ref0, ref1 = 0, now, last = 0, bound = 4000000;
+		uint64_t tsc0, tsc1, ref0, ref1 = 0, now, last = 0;
 		uint32_t apic0, apic1;
 
 		apic_timer_mask(true);
@@ -101,8 +100,8 @@ static bool measure(const struct timesource *src, uint64_t window_ns, struct mea
 			if (now < last) /* wrapped within the window: a source that is too short */
 				break;
 			last = now;
-		} while (now < want && --bound);
-		if (!bound || now < want || !read_all(src, &tsc1, &ref1, &apic1))
+		} while (now < want && rdtsc() - tsc0 < STUCK_CYCLES);
+		if (now < want || !read_all(src, &tsc1, &ref1, &apic1))
 			continue;
 		apic_timer_set_count(0);
 		now = (ref1 - ref0) & src->mask;
