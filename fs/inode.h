@@ -207,6 +207,7 @@ typedef int (*text_show_t)(struct seq *s, void *arg);
 typedef ssize_t (*text_write_t)(const char *text, size_t n, void *arg);
 int text_open(struct file *f, text_show_t show, text_write_t write, void *arg);
 void *text_arg(struct file *f);
+uint64_t *text_cookie(struct file *f); /* a word of the open file for the file system's use; 0 at first */
 ssize_t text_read(struct file *f, struct iov_iter *to, loff_t *pos);
 ssize_t text_write(struct file *f, struct iov_iter *from, loff_t *pos);
 loff_t text_lseek(struct file *f, loff_t off, int whence);

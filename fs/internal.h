@@ -161,6 +161,7 @@ void devfs_populate(void); /* links in /dev; devices registered later appear the
 void mem_devices_init(void);
 void proc_init(void);
 void pipe_init(void);
+void anon_init(void);
 void pipe_release_inode(struct inode *i);
 void file_locks_release(struct file *f);  /* flock of @f goes with its last reference */
 void file_locks_close(struct inode *i, void *owner); /* fcntl locks of a process: each close() */

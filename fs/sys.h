@@ -25,6 +25,15 @@ long pipe_fcntl(struct file *f, bool set, unsigned long arg); /* F_SETPIPE_SZ, F
 int pipe_files(struct file *out[2], unsigned flags);
 unsigned file_poll(struct file *f, struct poll_table *pt); /* events ready now */
 
+/* fs/anon.c */
+long sys_eventfd2(unsigned init, int flags);
+long sys_eventfd(unsigned init);
+long sys_timerfd_create(int clock, int flags);
+long sys_timerfd_settime(int fd, int flags, const struct itimerspec64 __user *unew,
+	struct itimerspec64 __user *uold);
+long sys_timerfd_gettime(int fd, struct itimerspec64 __user *out);
+long sys_memfd_create(const char __user *uname, unsigned flags);
+
 /* fs/attr.c */
 long sys_newfstatat(int dirfd, const char __user *path, struct kstat __user *out, int flags);
 long sys_stat(const char __user *path, struct kstat __user *out);
@@ -49,6 +58,16 @@ long sys_utimes(const char __user *path, const struct timeval64 __user *utv);
 long sys_utime(const char __user *path, const int64_t __user *ut);
 long sys_truncate(const char __user *path, int64_t size);
 long sys_ftruncate(int fd, int64_t size);
+
+/* fs/eventpoll.c */
+long sys_epoll_create1(int flags);
+long sys_epoll_create(int size);
+long sys_epoll_ctl(int epfd, int op, int fd, struct epoll_event __user *uev);
+long sys_epoll_wait(int epfd, struct epoll_event __user *out, int max, int ms);
+long sys_epoll_pwait(int epfd, struct epoll_event __user *out, int max, int ms,
+	const uint64_t __user *mask, size_t size);
+long sys_epoll_pwait2(int epfd, struct epoll_event __user *out, int max,
+	const struct timespec64 __user *ts, const uint64_t __user *mask, size_t size);
 
 /* fs/mount.c */
 long sys_mount(const char __user *source, const char __user *target, const char __user *type,
@@ -93,6 +112,11 @@ long sys_sync_file_range(int fd, int64_t off, int64_t n, unsigned flags);
 long sys_readahead(int fd, int64_t off, size_t n);
 long sys_fadvise64(int fd, int64_t off, int64_t n, int advice);
 long sys_fallocate(int fd, int mode, int64_t off, int64_t n);
+
+/* fs/sendfile.c */
+long sys_sendfile(int out_fd, int in_fd, int64_t __user *uoff, size_t count);
+long sys_copy_file_range(int in_fd, int64_t __user *uin, int out_fd, int64_t __user *uout,
+	size_t count, unsigned flags);
 
 /* fs/sys_fd.c */
 long sys_close(int fd);

@@ -25,6 +25,7 @@ void vfs_init(void)
 	files_init();
 	file_locks_init();
 	pipe_init();
+	anon_init();
 	ramfs_init();
 	mount_root();
 	initramfs_unpack();

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What fs/cgroupfs.c (the tree) and fs/cgroup_files.c (its files) share. */
+#ifndef FS_CGROUP_H
+#define FS_CGROUP_H
+
+#include "fs/internal.h"
+#include "mm/memcg_tree.h"
+
+#define CG_NOT_ROOT (1u << 0) /* not in the root directory */
+#define CG_MEMORY   (1u << 1) /* only where the parent gives the memory controller */
+#define CG_EVENTS   (1u << 2) /* poll() reports changes of the group's events */
+
+struct cg_file {
+	const char *name;
+	unsigned mode, flags;
+	int (*show)(struct seq *s, struct memcg *m);
+	/* White space at both ends is gone.  0 or -errno; the caller says how many bytes that was. */
+	int (*write)(struct memcg *m, char *text);
+};
+extern const struct cg_file cg_files[];
+extern const unsigned nr_cg_files;
+
+/* What an inode stands for (inode->priv): a group's directory, or one of its files. */
+struct cg_node {
+	struct memcg *group;        /* referenced */
+	const struct cg_file *file; /* NULL: the directory */
+};
+
+/* Is the file there now?  Root and controllers decide. */
+static inline bool cg_file_shown(struct memcg *m, const struct cg_file *f)
+{
+	if (!m->parent)
+		return !(f->flags & CG_NOT_ROOT);
+	return !(f->flags & CG_MEMORY) || memcg_account(m);
+}
+
+void cgroup_proc_init(void); /* fs/cgroup_proc.c */
+void cgroupfs_init(void);    /* registers "cgroup2"; after memcg_init() */
+
+#endif /* FS_CGROUP_H */

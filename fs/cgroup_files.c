@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of a group's directory: formats and input rules are Linux's.
+ */
+#include "fs/cgroup.h"
+#include "mm/stock.h"
+
+static void show_pages(struct seq *s, int64_t pages)
+{
+	if (pages >= PAGE_COUNTER_MAX)
+		seq_printf(s, "max\n");
+	else
+		seq_printf(s, "%lld\n", (long long)pages * (long long)PAGE_SIZE);
+}
+
+/*
+ * A limit: "max", or bytes in base 0 with one optional suffix, rounded down to
+ * pages.  As in Linux an empty text is 0, a number too large for 64 bits loses its
+ * upper bits, and so does a suffix that shifts it out.
+ */
+static int parse_limit(const char *s, int64_t *pages)
+{
+	static const char suffix[] = "kmgtpe";
+	unsigned base = 10, digit;
+	uint64_t v = 0;
+
+	if (!strcmp(s, "max")) {
+		*pages = PAGE_COUNTER_MAX;
+		return 0;
+	}
+	if (*s == '0') {
+		char x = s[2] | 0x20;
+		bool hex = (s[1] | 0x20) == 'x' &&
+			   ((s[2] >= '0' && s[2] <= '9') || (x >= 'a' && x <= 'f'));
+
+		base = hex ? 16 : 8;
+		s += hex ? 2 : 0;
+	}
+	for (;; s++) {
+		char c = *s | 0x20;
+
+		if (*s >= '0' && *s <= '9')
+			digit = *s - '0';
+		else if (base == 16 && c >= 'a' && c <= 'f')
+			digit = c - 'a' + 10;
+		else
+			break;
+		if (digit >= base)
+			break;
+		v = v * base + digit;
+	}
+	for (unsigned i = 0; *s && i < sizeof(suffix) - 1; i++)
+		if ((*s | 0x20) == suffix[i] && (*s & 0x40)) {
+			v <<= 10 * (i + 1);
+			s++;
+			break;
+		}
+	if (*s)
+		return -EINVAL;
+	*pages = (int64_t)(v / PAGE_SIZE);
+	if (*pages > PAGE_COUNTER_MAX)
+		*pages = PAGE_COUNTER_MAX;
+	return 0;
+}
+
+/* A whole signed number in base 0: 0, -EINVAL, -ERANGE. */
+static int parse_int(const char *s, int *out)
+{
+	bool minus = *s == '-';
+	const char *end;
+	uint64_t v;
+	int err;
+
+	if (minus || *s == '+')
+		s++;
+	err = parse_u64(s, &end, &v);
+	if (err || *end)
+		return err ? err : -EINVAL;
+	if (v > (uint64_t)INT_MAX + minus)
+		return -ERANGE;
+	*out = minus ? (int)-v : (int)v;
+	return 0;
+}
+
+/* ---- cgroup.* ---- */
+
+static void print_pid(pid_t pid, void *seq)
+{
+	seq_printf(seq, "%d\n", pid);
+}
+
+static int procs_show(struct seq *s, struct memcg *m)
+{
+	memcg_for_each_pid(m, print_pid, s);
+	return 0;
+}
+
+static int procs_write(struct memcg *m, char *text)
+{
+	int pid;
+
+	if (parse_int(text, &pid) || pid < 0)
+		return -EINVAL;
+	return memcg_attach(m, pid);
+}
+
+static int controllers_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%s\n", memcg_available(m) & MEMCG_CTL_MEMORY ? "memory" : "");
+	return 0;
+}
+
+static int subtree_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%s\n", m->control & MEMCG_CTL_MEMORY ? "memory" : "");
+	return 0;
+}
+
+static int subtree_write(struct memcg *m, char *text)
+{
+	unsigned on = 0, off = 0;
+
+	while (*text) {
+		char *word = text;
+
+		while (*text && *text != ' ')
+			text++;
+		if (*text)
+			*text++ = '\0';
+		if (!*word)
+			continue;
+		if (strcmp(word + 1, "memory"))
+			return -EINVAL;
+		if (*word == '+') {
+			on |= MEMCG_CTL_MEMORY;
+			off &= ~MEMCG_CTL_MEMORY;
+		} else if (*word == '-') {
+			off |= MEMCG_CTL_MEMORY;
+			on &= ~MEMCG_CTL_MEMORY;
+		} else {
+			return -EINVAL;
+		}
+	}
+	return memcg_control(m, on, off);
+}
+
+static int type_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "domain\n");
+	return 0;
+}
+
+static int type_write(struct memcg *m, char *text)
+{
+	return strcmp(text, "threaded") ? -EINVAL : -EOPNOTSUPP;
+}
+
+static int cgroup_events_show(struct seq *s, struct memcg *m)
+{
+	spin_lock(&memcg_lock);
+	seq_printf(s, "populated %d\nfrozen 0\n", memcg_populated(m));
+	spin_unlock(&memcg_lock);
+	return 0;
+}
+
+static int cgroup_stat_show(struct seq *s, struct memcg *m)
+{
+	mutex_lock(&memcg_mutex);
+	/* A removed group is gone at once: none is ever dying. */
+	seq_printf(s, "nr_descendants %u\nnr_dying_descendants 0\n", m->nr_descendants);
+	mutex_unlock(&memcg_mutex);
+	return 0;
+}
+
+static void show_count(struct seq *s, uint32_t n)
+{
+	if (n == UINT32_MAX)
+		seq_printf(s, "max\n");
+	else
+		seq_printf(s, "%u\n", n);
+}
+
+static int write_count(uint32_t *to, char *text)
+{
+	int v = -1, err = 0;
+
+	if (strcmp(text, "max"))
+		err = parse_int(text, &v);
+	if (!err && v < 0 && strcmp(text, "max"))
+		err = -ERANGE;
+	if (err)
+		return err;
+	mutex_lock(&memcg_mutex);
+	*to = (uint32_t)v; /* -1: max */
+	mutex_unlock(&memcg_mutex);
+	return 0;
+}
+
+static int max_depth_show(struct seq *s, struct memcg *m)
+{
+	show_count(s, m->max_depth);
+	return 0;
+}
+
+static int max_depth_write(struct memcg *m, char *text)
+{
+	return write_count(&m->max_depth, text);
+}
+
+static int max_descendants_show(struct seq *s, struct memcg *m)
+{
+	show_count(s, m->max_descendants);
+	return 0;
+}
+
+static int max_descendants_write(struct memcg *m, char *text)
+{
+	return write_count(&m->max_descendants, text);
+}
+
+static int kill_write(struct memcg *m, char *text)
+{
+	int v, err = parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 1)
+		return -ERANGE;
+	memcg_kill_all(m);
+	return 0;
+}
+
+/* ---- memory.* ---- */
+
+/* The group's own account, RCU held; NULL: the controller has just been taken away. */
+static struct account *own_account(struct memcg *m)
+{
+	return memcg_config.enabled || !m->parent ? memcg_account(m) : NULL;
+}
+
+static int current_show(struct seq *s, struct memcg *m)
+{
+	struct account *a;
+	int64_t pages = 0;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		pages = account_usage(a);
+	rcu_read_unlock();
+	show_pages(s, pages);
+	return 0;
+}
+
+/* Beyond Linux: without what CPUs hold back. */
+static int exact_show(struct seq *s, struct memcg *m)
+{
+	struct account *a;
+	int64_t bytes = 0;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		bytes = account_usage(a) * (int64_t)PAGE_SIZE - (int64_t)stock_cached(a);
+	rcu_read_unlock();
+	seq_printf(s, "%lld\n", (long long)(bytes < 0 ? 0 : bytes));
+	return 0;
+}
+
+/* Beyond Linux: how far memory.current may be above the real usage now. */
+static int error_show(struct seq *s, struct memcg *m)
+{
+	struct account *a;
+	uint64_t bytes = 0;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		bytes = stock_bound(a);
+	rcu_read_unlock();
+	seq_printf(s, "%llu\n", (unsigned long long)bytes);
+	return 0;
+}
+
+static int peak_show(struct seq *s, struct memcg *m)
+{
+	struct account *a;
+	int64_t pages = 0;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		pages = memcg_config.pc->peak(account_counter(a));
+	rcu_read_unlock();
+	show_pages(s, pages);
+	return 0;
+}
+
+#define LIMIT_FILE(name, which)                                                                    \
+	static int name##_show(struct seq *s, struct memcg *m)                                     \
+	{                                                                                          \
+		show_pages(s, memcg_get_limit(m, which));                                          \
+		return 0;                                                                          \
+	}                                                                                          \
+	static int name##_write(struct memcg *m, char *text)                                       \
+	{                                                                                          \
+		int64_t pages;                                                                     \
+		int err = parse_limit(text, &pages);                                               \
+                                                                                                   \
+		if (err)                                                                           \
+			return err;                                                                \
+		if (which == PC_MAX)                                                               \
+			memcg_set_max(m, pages);                                                   \
+		else                                                                               \
+			memcg_set_limit(m, which, pages);                                          \
+		return 0;                                                                          \
+	}
+LIMIT_FILE(min, PC_MIN)
+LIMIT_FILE(low, PC_LOW)
+LIMIT_FILE(high, PC_HIGH)
+LIMIT_FILE(max, PC_MAX)
+
+static int show_events(struct seq *s, struct memcg *m, bool local)
+{
+	uint64_t n[NR_MEMCG_EVENTS] = { 0 };
+	struct account *a;
+
+	rcu_read_lock();
+	a = own_account(m);
+	for (unsigned i = 0; a && i < NR_MEMCG_EVENTS; i++)
+		n[i] = atomic_load_explicit(local ? &a->events_local[i] : &a->events[i],
+					    memory_order_relaxed);
+	rcu_read_unlock();
+	for (unsigned i = 0; i < NR_MEMCG_EVENTS; i++)
+		seq_printf(s, "%s %llu\n", memcg_event_names[i], (unsigned long long)n[i]);
+	return 0;
+}
+
+static int events_show(struct seq *s, struct memcg *m)
+{
+	return show_events(s, m, false);
+}
+
+static int events_local_show(struct seq *s, struct memcg *m)
+{
+	return show_events(s, m, true);
+}
+
+static int oom_group_show(struct seq *s, struct memcg *m)
+{
+	struct account *a;
+	bool on = false;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		on = atomic_load_explicit(&a->oom_group, memory_order_relaxed);
+	rcu_read_unlock();
+	seq_printf(s, "%d\n", on);
+	return 0;
+}
+
+static int oom_group_write(struct memcg *m, char *text)
+{
+	struct account *a;
+	int v, err = parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 0 && v != 1)
+		return -EINVAL;
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		atomic_store_explicit(&a->oom_group, v, memory_order_relaxed);
+	rcu_read_unlock();
+	return 0;
+}
+
+/* One line of memory.stat: a name and what it adds up; no kinds: Tally has nothing of the sort. */
+#define K(kind) (1u << MEMCG_##kind)
+#define STAT_KERNEL (K(SLAB) | K(KERNEL) | K(PGTABLE) | K(KSTACK) | K(PERCPU) | K(VMALLOC))
+static const struct {
+	const char *name;
+	unsigned kinds;
+} stat_lines[] = {
+	{ "anon", K(ANON) }, { "file", K(FILE) | K(SHMEM) }, { "kernel", STAT_KERNEL },
+	{ "kernel_stack", K(KSTACK) }, { "pagetables", K(PGTABLE) }, { "sec_pagetables", 0 },
+	{ "percpu", K(PERCPU) }, { "sock", K(SOCK) }, { "vmalloc", K(VMALLOC) },
+	{ "shmem", K(SHMEM) }, { "zswap", 0 }, { "zswapped", 0 }, { "file_mapped", 0 },
+	{ "file_dirty", 0 }, { "file_writeback", 0 }, { "swapcached", 0 }, { "anon_thp", 0 },
+	{ "file_thp", 0 }, { "shmem_thp", 0 }, { "inactive_anon", 0 }, { "active_anon", 0 },
+	{ "inactive_file", 0 }, { "active_file", 0 }, { "unevictable", 0 },
+	{ "slab_reclaimable", 0 }, { "slab_unreclaimable", K(SLAB) }, { "slab", K(SLAB) },
+	{ "workingset_refault_anon", 0 }, { "workingset_refault_file", 0 },
+	{ "workingset_activate_anon", 0 }, { "workingset_activate_file", 0 },
+	{ "workingset_restore_anon", 0 }, { "workingset_restore_file", 0 },
+	{ "workingset_nodereclaim", 0 }, { "pgscan", 0 }, { "pgsteal", 0 },
+	{ "pgscan_kswapd", 0 }, { "pgscan_direct", 0 }, { "pgsteal_kswapd", 0 },
+	{ "pgsteal_direct", 0 },
+};
+#undef K
+
+static int stat_show(struct seq *s, struct memcg *m)
+{
+	int64_t st[NR_MEMCG_STATS] = { 0 };
+	struct account *a;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a && memcg_config.enabled)
+		memcg_stat_read(a, st);
+	rcu_read_unlock();
+	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++) {
+		int64_t n = 0;
+
+		for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
+			if (stat_lines[i].kinds >> k & 1)
+				n += st[k];
+		seq_printf(s, "%s %lld\n", stat_lines[i].name, (long long)n);
+	}
+	seq_printf(s, "pgfault %lld\npgmajfault %lld\n",
+		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGFAULT],
+		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGMAJFAULT]);
+	return 0;
+}
+
+const struct cg_file cg_files[] = {
+	{ "cgroup.controllers", 0444, 0, controllers_show, NULL },
+	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_EVENTS, cgroup_events_show, NULL },
+	{ "cgroup.kill", 0200, CG_NOT_ROOT, NULL, kill_write },
+	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write },
+	{ "cgroup.max.descendants", 0644, 0, max_descendants_show, max_descendants_write },
+	{ "cgroup.procs", 0644, 0, procs_show, procs_write },
+	{ "cgroup.stat", 0444, 0, cgroup_stat_show, NULL },
+	{ "cgroup.subtree_control", 0644, 0, subtree_show, subtree_write },
+	{ "cgroup.type", 0644, CG_NOT_ROOT, type_show, type_write },
+	{ "memory.current", 0444, CG_NOT_ROOT | CG_MEMORY, current_show, NULL },
+	{ "memory.current.exact", 0444, CG_NOT_ROOT | CG_MEMORY, exact_show, NULL },
+	{ "memory.error", 0444, CG_NOT_ROOT | CG_MEMORY, error_show, NULL },
+	{ "memory.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_show, NULL },
+	{ "memory.events.local", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_local_show, NULL },
+	{ "memory.high", 0644, CG_NOT_ROOT | CG_MEMORY, high_show, high_write },
+	{ "memory.low", 0644, CG_NOT_ROOT | CG_MEMORY, low_show, low_write },
+	{ "memory.max", 0644, CG_NOT_ROOT | CG_MEMORY, max_show, max_write },
+	{ "memory.min", 0644, CG_NOT_ROOT | CG_MEMORY, min_show, min_write },
+	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY, oom_group_show, oom_group_write },
+	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL },
+	{ "memory.stat", 0444, CG_MEMORY, stat_show, NULL },
+};
+const unsigned nr_cg_files = ARRAY_SIZE(cg_files);

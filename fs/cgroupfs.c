@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cgroup2 file system: a directory per memory group, with files that show and
+ * set what mm/memcg*.c keeps.
+ *
+ * A computed tree (fs/inode.h): dentries and inodes live while used, so a group
+ * that nobody looks at costs no file-system memory.  The files are in
+ * fs/cgroup_files.c.
+ *
+ * Locks: a directory's inode->lock, in it memcg_mutex.  Neither is held while a
+ *        file's text is copied from or to user memory.
+ * Source: Linux's cgroup v2 interface as users know it (docs/accounting.md says
+ *         where ours differs).
+ */
+#include "fs/cgroup.h"
+
+#define CGROUP2_MAGIC 0x63677270
+
+static const struct inode_ops cg_dir_ops, cg_file_iops;
+static const struct file_ops cg_dir_fops, cg_file_fops;
+
+/*
+ * Who polls *.events sleeps in one of these, by group id: a queue per group would
+ * cost more than the group's events are worth.
+ */
+#define NR_EVENT_QUEUES 16
+static struct wait_queue event_queues[NR_EVENT_QUEUES];
+
+static struct wait_queue *event_queue(struct memcg *m)
+{
+	return &event_queues[m->id % NR_EVENT_QUEUES];
+}
+
+static void events_changed(struct memcg *m)
+{
+	wake_up_poll(event_queue(m), EPOLLPRI | EPOLLERR);
+}
+
+static struct cg_node *node_of(const struct inode *i)
+{
+	return i->priv;
+}
+
+/* Takes over the reference of @m, also when it fails. */
+static struct inode *cg_inode(struct super *s, unsigned mode, struct memcg *m,
+			      const struct cg_file *file)
+{
+	struct cg_node *n = kzalloc(sizeof(*n), GFP_KERNEL | GFP_ACCOUNT);
+	struct inode *i = n ? inode_alloc(s, mode) : NULL;
+
+	if (!i) {
+		kfree(n);
+		memcg_put(m);
+		return NULL;
+	}
+	n->group = m;
+	n->file = file;
+	i->priv = n;
+	i->uid = i->gid = 0;
+	if (file) {
+		/* Stable while the group lives: files of a group follow its directory. */
+		i->ino = ((uint64_t)m->id << 8) + 1 + (uint64_t)(file - cg_files);
+		inode_init_ops(i, &cg_file_iops, &cg_file_fops);
+	} else {
+		i->ino = (uint64_t)m->id << 8;
+		inode_init_ops(i, &cg_dir_ops, &cg_dir_fops);
+		atomic_store_explicit(&i->nlink, 2, memory_order_relaxed);
+	}
+	return i;
+}
+
+static void cg_evict(struct inode *i)
+{
+	struct cg_node *n = node_of(i);
+
+	memcg_put(n->group);
+	kfree(n);
+}
+
+static bool cg_stale(struct inode *i)
+{
+	struct cg_node *n = node_of(i);
+
+	return atomic_load_explicit(&n->group->dead, memory_order_relaxed) ||
+	       (n->file && !cg_file_shown(n->group, n->file));
+}
+
+static int cg_lookup(struct inode *dir, struct dentry *d)
+{
+	struct memcg *m = node_of(dir)->group, *child;
+	const struct dname *name = dentry_name(d);
+	struct inode *i = NULL;
+
+	child = memcg_find(m, name->s, name->len);
+	if (child) {
+		i = cg_inode(dir->super, S_IFDIR | 0755, child, NULL);
+		goto attach;
+	}
+	for (unsigned k = 0; k < nr_cg_files; k++) {
+		const struct cg_file *f = &cg_files[k];
+
+		if (strcmp(f->name, name->s) || !cg_file_shown(m, f))
+			continue;
+		memcg_get(m);
+		i = cg_inode(dir->super, S_IFREG | f->mode, m, f);
+		goto attach;
+	}
+	return -ENOENT;
+attach:
+	if (!i)
+		return -ENOMEM;
+	dentry_attach(d, i);
+	return 0;
+}
+
+static int cg_mkdir(struct inode *dir, struct dentry *d, unsigned mode)
+{
+	const struct dname *name = dentry_name(d);
+	struct memcg *m;
+	struct inode *i;
+
+	if (strchr(name->s, '\n'))
+		return -EINVAL;
+	m = memcg_create(node_of(dir)->group, name->s);
+	if (IS_ERR(m))
+		return (int)PTR_ERR(m);
+	i = cg_inode(dir->super, mode, m, NULL);
+	if (!i) {
+		memcg_remove(m);
+		return -ENOMEM;
+	}
+	dentry_attach(d, i);
+	return 0;
+}
+
+static int cg_rmdir(struct inode *dir, struct dentry *d)
+{
+	return memcg_remove(node_of(d->inode)->group);
+}
+
+static int cg_unlink(struct inode *dir, struct dentry *d)
+{
+	return -EPERM;
+}
+
+/* Positions: 0 and 1 the dots, then the files, then children at CHILDREN + id. */
+#define CHILDREN 0x1000
+#define BATCH    64
+
+static int list_children(struct file *f, struct memcg *m, filldir_t fill, void *ctx, loff_t *pos)
+{
+	struct memcg *some[BATCH];
+	unsigned n;
+	int full = 0;
+
+	/* References instead of the lock: fill() may fault on user memory. */
+	do {
+		n = memcg_children(m, (uint32_t)(*pos - CHILDREN), some, BATCH);
+		for (unsigned i = 0; i < n; i++) {
+			struct memcg *c = some[i];
+
+			if (!full)
+				full = fill(ctx, c->name, strlen(c->name), (uint64_t)c->id << 8,
+					    DT_DIR, CHILDREN + (loff_t)c->id);
+			if (!full)
+				*pos = CHILDREN + (loff_t)c->id;
+			memcg_put(c);
+		}
+	} while (n == BATCH && !full);
+	return 0;
+}
+
+static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
+{
+	struct memcg *m = node_of(f->inode)->group;
+
+	if (!dir_emit_dots(f, fill, ctx, pos))
+		return 0;
+	for (; *pos < 2 + (loff_t)nr_cg_files; ++*pos) {
+		const struct cg_file *c = &cg_files[*pos - 2];
+
+		if (cg_file_shown(m, c) &&
+		    fill(ctx, c->name, strlen(c->name),
+			 ((uint64_t)m->id << 8) + 1 + (uint64_t)(*pos - 2), DT_REG, *pos + 1))
+			return 0;
+	}
+	if (*pos < CHILDREN)
+		*pos = CHILDREN;
+	return list_children(f, m, fill, ctx, pos);
+}
+
+/* Files. */
+
+static int file_show(struct seq *s, void *arg)
+{
+	struct cg_node *n = arg;
+
+	if (atomic_load_explicit(&n->group->dead, memory_order_relaxed))
+		return -ENODEV;
+	return n->file->show(s, n->group);
+}
+
+static ssize_t file_write(const char *text, size_t len, void *arg)
+{
+	struct cg_node *n = arg;
+	char *from = (char *)text, *end = from + len; /* the buffer is the writer's own */
+	int err;
+
+	if (!len)
+		return 0;
+	if (atomic_load_explicit(&n->group->dead, memory_order_relaxed))
+		return -ENODEV;
+	while (from < end && (*from == ' ' || (*from >= '\t' && *from <= '\r')))
+		from++;
+	while (end > from && (end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r')))
+		*--end = '\0';
+	err = n->file->write(n->group, from);
+	return err ? err : (ssize_t)len;
+}
+
+static int cg_open(struct inode *i, struct file *f)
+{
+	struct cg_node *n = node_of(i);
+	int err = text_open(f, n->file->show ? file_show : NULL, n->file->write ? file_write : NULL, n);
+
+	if (!err)
+		*text_cookie(f) = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+	return err;
+}
+
+static ssize_t cg_read(struct file *f, struct iov_iter *to, loff_t *pos)
+{
+	struct cg_node *n = node_of(f->inode);
+
+	/* Before the text: a change after it is still to be reported. */
+	*text_cookie(f) = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+	return text_read(f, to, pos);
+}
+
+static unsigned cg_poll(struct file *f, struct poll_table *pt)
+{
+	struct cg_node *n = node_of(f->inode);
+	unsigned ready = EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
+
+	if (!(n->file->flags & CG_EVENTS))
+		return ready;
+	poll_wait(f, event_queue(n->group), pt);
+	if (atomic_load_explicit(&n->group->event_seq, memory_order_acquire) != *text_cookie(f))
+		ready |= EPOLLPRI | EPOLLERR;
+	return ready;
+}
+
+static int cg_truncate(struct inode *i, loff_t size)
+{
+	return 0; /* "echo x > file" truncates first */
+}
+
+static const struct inode_ops cg_dir_ops = {
+	.lookup = cg_lookup,
+	.stale = cg_stale,
+	.mkdir = cg_mkdir,
+	.rmdir = cg_rmdir,
+	.unlink = cg_unlink,
+	.evict = cg_evict,
+};
+static const struct inode_ops cg_file_iops = {
+	.stale = cg_stale,
+	.truncate = cg_truncate,
+	.evict = cg_evict,
+};
+static const struct file_ops cg_dir_fops = { .readdir = cg_readdir, .lseek = text_lseek };
+static const struct file_ops cg_file_fops = {
+	.open = cg_open,
+	.read = cg_read,
+	.write = text_write,
+	.poll = cg_poll,
+	.lseek = text_lseek,
+	.release = text_release,
+};
+
+static int cg_statfs(struct super *s, uint64_t out[6])
+{
+	out[5] = CGROUP2_MAGIC;
+	return 0;
+}
+
+/* Every mount shows the same tree. */
+static int cg_mount(struct fs_type *t, const char *source, const char *data, struct super **out)
+{
+	struct super *s = super_alloc(t, source, data);
+	struct inode *i;
+	int err = -ENOMEM;
+
+	if (!s)
+		return -ENOMEM;
+	memcg_get(memcg_root);
+	i = cg_inode(s, S_IFDIR | 0755, memcg_root, NULL);
+	if (i) {
+		s->statfs = cg_statfs;
+		err = super_set_root(s, i);
+	}
+	if (err) {
+		super_put(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static struct fs_type cg_type = { .name = "cgroup2", .mount = cg_mount };
+
+void cgroupfs_init(void)
+{
+	for (unsigned i = 0; i < NR_EVENT_QUEUES; i++)
+		wq_init(&event_queues[i], "cgroup.events");
+	memcg_events_hook = events_changed;
+	fs_register(&cg_type);
+	cgroup_proc_init();
+}
