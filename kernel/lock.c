@@ -2,17 +2,24 @@
 /*
  * Spinlocks: the contended paths.
  *
- * A waiter pushes a node on its own stack to the lock word, spins for a moment,
- * then halts its CPU with interrupts on.  The holder who releases the lock
- * picks the oldest waiter, marks its node granted and kicks its CPU if that
- * CPU has halted.  Each node has two parties, the waiter and one releaser:
+ * A waiter pushes a node on its own stack to the lock word, looks for a moment,
+ * then halts its CPU with interrupts on.  Whoever releases wakes the oldest
+ * waiter and leaves the lock free, so that CPUs that run may have it during the
+ * microseconds in which the halted one gets going; if that one then finds the
+ * lock held, it asks for it (bit 1 of the word), and the next release hands it
+ * over.  So a waiter is passed over for the time of one wake-up, and waiters
+ * come in order of arrival.
  *
- *	waiter:    WAITING -> HALTED (compare and swap, interrupts off), then halt
- *	releaser:  exchange to GRANTED; was HALTED: kick
+ *	node		who		what
+ *	WAITING	->	waiter		HALTED, interrupts off, then halts
+ *	any	->	releaser	WOKEN (exchange), kicks if it was HALTED
+ *	WOKEN	->	waiter		takes the lock, or asks for it and waits on:
+ *	WOKEN	->	waiter		HALTED as above
+ *	any	->	releaser	GRANTED (exchange), kicks if it was HALTED
  *
- * so the kick is sent exactly when the waiter halts or is about to, and an
- * interrupt that arrives between its check and its halt ends the halt.  After
- * the exchange the node belongs to the waiter again and may be gone.
+ * A kick is sent exactly when the waiter halts or is about to, and an interrupt
+ * that comes between its check and its halt ends the halt.  A free lock has
+ * word 0, even with waiters in the sorted list.
  */
 #include "kernel/lock.h"
 
@@ -21,38 +28,53 @@
 #include "kernel/param.h"
 #include "kernel/thread.h"
 
-enum { NODE_WAITING, NODE_HALTED, NODE_GRANTED };
+enum { NODE_WAITING, NODE_HALTED, NODE_WOKEN, NODE_GRANTED };
+
+#define HELD  ((uintptr_t)1)
+#define ASKED ((uintptr_t)2)
+#define NODE(w) ((struct lock_node *)((w) & ~(HELD | ASKED)))
 
 struct lock_node {
 	struct lock_node *next; /* older waiter in the word's stack; younger one in the sorted list */
 	_Atomic int state;
 	unsigned cpu;
+	bool woken; /* holder only: state has been WOKEN */
 };
 
-/* About the time a kick takes under emulation; longer waits are cheaper halted. */
 static unsigned lock_spins = 100;
 PARAM_UINT("lock.spins", lock_spins, 0, 1000000, PARAM_RW, "looks at a held lock before halting");
 
-static void wait_for_grant(struct lock_node *n)
+/* Waits until the releaser has brought the node to @state. */
+static void wait_for(struct lock_node *n, int state)
 {
 	for (unsigned i = lock_spins; i; i--) {
-		if (atomic_load_explicit(&n->state, memory_order_acquire) == NODE_GRANTED)
+		if (atomic_load_explicit(&n->state, memory_order_acquire) == state)
 			return;
 		cpu_relax();
 	}
 	for (;;) {
-		int s = NODE_WAITING;
+		int s = state == NODE_WOKEN ? NODE_WAITING : NODE_WOKEN;
 
 		irq_disable();
 		atomic_compare_exchange_strong_explicit(&n->state, &s, NODE_HALTED,
 							memory_order_acquire,
 							memory_order_acquire);
-		if (s == NODE_GRANTED) {
+		if (s == state) {
 			irq_enable();
 			return;
 		}
 		arch_idle();
 	}
+}
+
+/* Takes the lock if it is free.  Return: false with *w holding the word that said it is not. */
+static bool take_free(struct spinlock *l, uintptr_t *w)
+{
+	while (!*w)
+		if (atomic_compare_exchange_weak_explicit(&l->word, w, HELD, memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	return false;
 }
 
 void spin_lock_slow(struct spinlock *l)
@@ -61,53 +83,86 @@ void spin_lock_slow(struct spinlock *l)
 	uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
 
 	ASSERT(irqs_enabled());
-	for (;;) {
-		if (!w) {
-			if (atomic_compare_exchange_weak_explicit(&l->word, &w, 1,
-								  memory_order_acquire,
-								  memory_order_relaxed))
-				return;
-			continue;
+	do {
+		if (take_free(l, &w))
+			return;
+		n.next = NODE(w);
+	} while (!atomic_compare_exchange_weak_explicit(
+		&l->word, &w, (uintptr_t)&n | (w & (HELD | ASKED)), memory_order_release,
+		memory_order_relaxed));
+
+	wait_for(&n, NODE_WOKEN);
+	w = atomic_load_explicit(&l->word, memory_order_relaxed);
+	do {
+		if (take_free(l, &w)) {
+			l->head = n.next; /* the woken one is the first */
+			return;
 		}
-		n.next = (struct lock_node *)(w & ~(uintptr_t)1);
-		if (atomic_compare_exchange_weak_explicit(&l->word, &w, (uintptr_t)&n | 1,
-							  memory_order_release,
-							  memory_order_relaxed))
-			break;
-	}
-	wait_for_grant(&n);
+	} while (!atomic_compare_exchange_weak_explicit(&l->word, &w, w | ASKED,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	wait_for(&n, NODE_GRANTED);
 }
 
-static struct lock_node *oldest_first(struct lock_node *n)
+/* Moves the word's stack of waiters, newest first, behind the sorted list. */
+static void sort_waiters(struct spinlock *l)
 {
-	struct lock_node *done = NULL;
+	struct lock_node *n, *oldest = NULL, *newest;
+	uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
 
+	while (!atomic_compare_exchange_weak_explicit(&l->word, &w, w & (HELD | ASKED),
+						      memory_order_acquire, memory_order_relaxed))
+		;
+	newest = n = NODE(w);
 	while (n) {
-		struct lock_node *next = n->next;
+		struct lock_node *older = n->next;
 
-		n->next = done;
-		done = n;
-		n = next;
+		n->next = oldest;
+		oldest = n;
+		n = older;
 	}
-	return done;
+	if (!oldest)
+		return;
+	if (l->head)
+		l->tail->next = oldest;
+	else
+		l->head = oldest;
+	l->tail = newest;
 }
 
 void spin_unlock_slow(struct spinlock *l)
 {
-	struct lock_node *n = l->head;
-	unsigned cpu;
+	bool kick = false;
+	unsigned cpu = 0;
 
-	if (!n) {
-		uintptr_t w = 1;
+	for (;;) {
+		uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
+		struct lock_node *n;
 
+		if (NODE(w)) {
+			sort_waiters(l);
+			continue;
+		}
+		n = l->head;
+		if (n)
+			cpu = n->cpu; /* now: once it is woken, the node may go at any time */
+		if (w & ASKED) {
+			l->head = n->next;
+			atomic_fetch_and_explicit(&l->word, ~ASKED, memory_order_relaxed);
+			if (atomic_exchange_explicit(&n->state, NODE_GRANTED,
+						     memory_order_acq_rel) == NODE_HALTED)
+				kick = true;
+			break;
+		}
+		if (n && !n->woken) {
+			n->woken = true;
+			kick = atomic_exchange_explicit(&n->state, NODE_WOKEN,
+							memory_order_acq_rel) == NODE_HALTED;
+		}
 		if (atomic_compare_exchange_strong_explicit(&l->word, &w, 0, memory_order_release,
 							    memory_order_relaxed))
-			return;
-		w = atomic_exchange_explicit(&l->word, 1, memory_order_acquire);
-		n = oldest_first((struct lock_node *)(w & ~(uintptr_t)1));
+			break;
 	}
-	l->head = n->next;
-	cpu = n->cpu;
-	if (atomic_exchange_explicit(&n->state, NODE_GRANTED, memory_order_acq_rel) == NODE_HALTED)
+	if (kick)
 		arch_kick(cpu);
 }

@@ -23,14 +23,15 @@ struct lock_node;
 struct thread;
 
 /*
- * word: 0 free; 1 held; else held, and (word & ~1) is the newest of a stack of
- * waiters that nobody has sorted yet.  The holder who releases takes that
- * stack, turns it round and keeps it in @head, oldest first: the lock is
- * granted in order of arrival, and no step waits for another CPU's next store.
+ * word: bit 0 held; bit 1 the oldest waiter was woken, found the lock held and
+ * wants it handed over; the rest is the newest of a stack of waiters that
+ * nobody has sorted yet (only while held).  The holder who releases moves that
+ * stack, turned round, behind the sorted list.
  */
 struct spinlock {
 	_Atomic(uintptr_t) word;
-	struct lock_node *head; /* sorted waiters; only the holder touches it */
+	struct lock_node *head; /* sorted waiters, oldest first; only the holder touches it */
+	struct lock_node *tail; /* its last one, if there is a head */
 #ifdef CONFIG_DEBUG
 	const char *name;       /* lock class: all locks of one name have one place in the order */
 	_Atomic uint32_t class; /* index of the class, 0: not looked up yet */
