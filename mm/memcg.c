@@ -11,6 +11,69 @@ struct spinlock memcg_lock = SPINLOCK_INIT("memcg_lock");
 struct mutex memcg_mutex = MUTEX_INIT(memcg_mutex, "memcg_mutex");
 static uint32_t next_id = 1; /* memcg_mutex */
 
+/* Children by (parent, name).  Fixed: 100 000 groups make chains of 25. */
+#define NAME_BUCKETS 4096
+static _Atomic(struct memcg *) names[NAME_BUCKETS]; /* changed under memcg_mutex, read under RCU */
+
+static _Atomic(struct memcg *) *bucket_of(const struct memcg *parent, const char *name, size_t len)
+{
+	uint32_t h = parent->id * 0x9e3779b9u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)name[i]) * 0x01000193u;
+	return &names[h % NAME_BUCKETS];
+}
+
+static void name_add(struct memcg *m)
+{
+	_Atomic(struct memcg *) *b = bucket_of(m->parent, m->name, strlen(m->name));
+
+	atomic_init(&m->hash_next, atomic_load_explicit(b, memory_order_relaxed));
+	rcu_assign_pointer(*b, m);
+}
+
+static void name_remove(struct memcg *m)
+{
+	_Atomic(struct memcg *) *b = bucket_of(m->parent, m->name, strlen(m->name));
+
+	while (atomic_load_explicit(b, memory_order_relaxed) != m)
+		b = &atomic_load_explicit(b, memory_order_relaxed)->hash_next;
+	/* m's own link stays: a reader that stands on it goes on from there. */
+	rcu_assign_pointer(*b, atomic_load_explicit(&m->hash_next, memory_order_relaxed));
+}
+
+struct memcg *memcg_find(struct memcg *parent, const char *name, size_t len)
+{
+	struct memcg *m;
+
+	rcu_read_lock();
+	m = rcu_dereference(*bucket_of(parent, name, len));
+	for (; m; m = rcu_dereference(m->hash_next))
+		if (m->parent == parent && !strncmp(m->name, name, len) && !m->name[len])
+			break;
+	m = m ? memcg_tryget(m) : NULL;
+	rcu_read_unlock();
+	return m;
+}
+
+unsigned memcg_children(struct memcg *parent, uint32_t after, struct memcg **out, unsigned n)
+{
+	struct memcg *c;
+	unsigned got = 0;
+
+	mutex_lock(&memcg_mutex);
+	list_for_each_entry(c, &parent->children, sibling) {
+		if (c->id <= after)
+			continue;
+		if (got == n)
+			break;
+		memcg_get(c);
+		out[got++] = c;
+	}
+	mutex_unlock(&memcg_mutex);
+	return got;
+}
+
 static struct memcg *memcg_alloc(struct memcg *parent, const char *name)
 {
 	struct memcg *m = kzalloc(sizeof(*m) + strlen(name) + 1, GFP_KERNEL);
@@ -207,9 +270,11 @@ struct memcg *memcg_create(struct memcg *parent, const char *name)
 	spin_lock(&memcg_lock);
 	list_add_tail(&m->sibling, &parent->children);
 	spin_unlock(&memcg_lock);
+	name_add(m);
 	parent->nr_children++;
 	for (struct memcg *p = parent; p; p = p->parent)
 		p->nr_descendants++;
+	memcg_get(m); /* one for the caller, one for the directory */
 	mutex_unlock(&memcg_mutex);
 	return m;
 fail:
@@ -236,6 +301,7 @@ int memcg_remove(struct memcg *m)
 		mutex_unlock(&memcg_mutex);
 		return err;
 	}
+	name_remove(m);
 	disable_memory(m);
 	spin_lock(&memcg_lock);
 	list_del(&m->sibling);

@@ -82,7 +82,8 @@ static void count_bytes(struct stock_cpu *s, struct stock_entry *e, struct owner
 {
 	if (e) {
 		stock_count(e, kind, bytes);
-		if (e->delta[kind] > FOLD_BYTES || e->delta[kind] < -FOLD_BYTES)
+		bytes = atomic_load_explicit(&e->delta[kind], memory_order_relaxed);
+		if (bytes > FOLD_BYTES || bytes < -FOLD_BYTES)
 			stock_fold(s, e, o, a);
 		return;
 	}
@@ -113,7 +114,7 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 			struct account **over)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
-	uint64_t pages = DIV_ROUND_UP(bytes, PAGE_SIZE), want = pages, extra;
+	uint64_t pages = DIV_ROUND_UP(bytes, PAGE_SIZE), want = pages, batch = 0, extra;
 	struct page_counter_walk w;
 	struct stock_entry *e;
 	struct account *a;
@@ -126,9 +127,11 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		count_bytes(s, e, o, a, kind, (int64_t)bytes);
 		return ONCE_CHARGED;
 	}
-	limbo_begin(s, a, e && e->batch > pages ? e->batch : pages);
-	if (e && e->batch > pages && stock_allowed(o, a))
-		want = e->batch;
+	if (e)
+		batch = atomic_load_explicit(&e->batch, memory_order_relaxed);
+	limbo_begin(s, a, batch > pages ? batch : pages);
+	if (batch > pages && stock_allowed(o, a))
+		want = batch;
 	ok = walk(s, a, want, over, &w);
 	if (!ok && want > pages) {
 		want = pages;
@@ -144,8 +147,7 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 	if (ok) {
 		extra = want * PAGE_SIZE - bytes;
 		if (e) {
-			e->batch = stock_batch(w.headroom);
-			e->cap = stock_cap(e->batch);
+			stock_set_batch(e, stock_batch(w.headroom));
 			if (extra)
 				extra = stock_put(s, e, o, a, extra);
 		}
@@ -159,10 +161,8 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		if (unlikely(w.over_high))
 			memcg_note_high(a);
 	} else {
-		if (e) {
-			e->batch = stock_batch(0);
-			e->cap = stock_cap(e->batch);
-		}
+		if (e)
+			stock_set_batch(e, stock_batch(0));
 		if (!memcg_config.linux_rules)
 			ok = memcg_exact_charge(a, pages, over) == EXACT_CHARGED;
 		if (!ok && flags & CHARGE_NOFAIL) {
@@ -241,10 +241,9 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 static void refresh_entry(struct stock_entry *e, struct account *a, bool look)
 {
 	if (atomic_load_explicit(&memcg_config.batch, memory_order_relaxed) || !account_counts(a))
-		e->batch = stock_batch(0);
+		stock_set_batch(e, stock_batch(0));
 	else if (look)
-		e->batch = stock_batch(memcg_config.pc->headroom(account_counter(a)));
-	e->cap = stock_cap(e->batch);
+		stock_set_batch(e, stock_batch(memcg_config.pc->headroom(account_counter(a))));
 }
 
 static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg_kind kind)
@@ -263,9 +262,9 @@ static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg
 	 */
 	if (e && !atomic_load_explicit(&memcg_config.direct, memory_order_relaxed)) {
 		stock_hold(s, e);
-		refresh_entry(e, a, e->cap == 0);
-		if (e->cap) {
-			limbo_begin(s, a, DIV_ROUND_UP(bytes + e->cap, PAGE_SIZE));
+		refresh_entry(e, a, stock_cap(e) == 0);
+		if (stock_cap(e)) {
+			limbo_begin(s, a, DIV_ROUND_UP(bytes + stock_cap(e), PAGE_SIZE));
 			left = stock_put(s, e, o, a, bytes);
 			if (left)
 				owner_give_back(o, left);

@@ -130,7 +130,8 @@ static void kill_one(struct process *p, struct memcg *m)
 {
 	struct vm_space *s;
 
-	count(m, MEMCG_EV_OOM_KILL);
+	if (m)
+		count(m, MEMCG_EV_OOM_KILL);
 	signal_kill(p);
 	if (p == current->process)
 		return;
@@ -142,8 +143,8 @@ static void kill_one(struct process *p, struct memcg *m)
 	}
 }
 
-/* Kills everything in @group but what is protected by -1000.  One at a time: a kill sleeps. */
-static void kill_group(struct memcg *group)
+/* Kills everything in @group; @oom: but what is protected by -1000, with events.  One at a time: a kill sleeps. */
+static void kill_group(struct memcg *group, bool oom)
 {
 	for (;;) {
 		struct process *p, *next = NULL;
@@ -154,8 +155,8 @@ static void kill_group(struct memcg *group)
 		for (struct memcg *m = group; m && !next; m = memcg_next(m, group))
 			list_for_each_entry(p, &m->procs, memcg_link)
 				if (!next && !is_dying(p) && p != init_process &&
-				    atomic_load_explicit(&p->oom_score_adj,
-							 memory_order_relaxed) != -1000) {
+				    (!oom || atomic_load_explicit(&p->oom_score_adj,
+								  memory_order_relaxed) != -1000)) {
 					next = p;
 					of = m;
 					process_get(p);
@@ -165,10 +166,15 @@ static void kill_group(struct memcg *group)
 		spin_unlock(&process_lock);
 		if (!next)
 			return;
-		kill_one(next, of);
+		kill_one(next, oom ? of : NULL);
 		process_put(next);
 		memcg_put(of);
 	}
+}
+
+void memcg_kill_all(struct memcg *m)
+{
+	kill_group(m, false);
 }
 
 static void tell(const struct choice *c, struct memcg *top, const char *why, uint64_t pages)
@@ -220,7 +226,7 @@ bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 			together = kill_together(c.group, top);
 			if (together) {
 				count(together, MEMCG_EV_OOM_GROUP_KILL);
-				kill_group(together);
+				kill_group(together, true);
 				memcg_put(together);
 			} else {
 				kill_one(c.victim, c.group);

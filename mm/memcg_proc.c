@@ -98,6 +98,16 @@ int memcg_attach(struct memcg *m, pid_t pid)
 	return err;
 }
 
+void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg)
+{
+	struct process *p;
+
+	spin_lock(&memcg_lock);
+	list_for_each_entry(p, &m->procs, memcg_link)
+		fn(p->pid, arg);
+	spin_unlock(&memcg_lock);
+}
+
 /* Writes the path of @m, from the end of @buf backwards; its start. */
 static char *path_of(struct memcg *m, char *buf, size_t n)
 {

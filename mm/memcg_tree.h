@@ -35,7 +35,7 @@ struct memcg {
 	uint32_t nr_procs;                 /* [p] */
 	uint32_t nr_populated;             /* [p] children that are populated */
 	_Atomic uint64_t event_seq;        /* [a] counts changes of *.events, for poll */
-	void *watchers;                    /* [p] fs/cgroupfs.c: who waits for changes */
+	_Atomic(struct memcg *) hash_next; /* [t] chain of the name hash; read under RCU */
 	struct rcu_head rcu;
 	char name[];                       /* [I] */
 };
@@ -55,8 +55,18 @@ struct memcg *memcg_tryget(struct memcg *m); /* NULL if it is going; under RCU *
 void memcg_get(struct memcg *m);
 void memcg_put(struct memcg *m);
 
-/* mkdir: ERR_PTR(-ENOMEM), -EAGAIN (max.depth, max.descendants), -ENODEV (parent removed). One reference. */
+/*
+ * mkdir: ERR_PTR(-ENOMEM), -EAGAIN (max.depth, max.descendants), -ENODEV (parent removed).
+ * Two references: the caller's and the directory's, which memcg_remove() drops.
+ */
 struct memcg *memcg_create(struct memcg *parent, const char *name);
+/* Child by name, with a reference, or NULL. */
+struct memcg *memcg_find(struct memcg *parent, const char *name, size_t len);
+/*
+ * The next children of @parent with an id above @after, at most @n, in order of
+ * creation, each with a reference.  Return: how many.
+ */
+unsigned memcg_children(struct memcg *parent, uint32_t after, struct memcg **out, unsigned n);
 /* rmdir: 0, -EBUSY (children, processes), -ENODEV (already). Drops the directory's reference. */
 int memcg_remove(struct memcg *m);
 /* cgroup.subtree_control: 0, -ENOENT (not available here), -EBUSY. */
@@ -89,7 +99,13 @@ bool memcg_wait_victim(void); /* sleeps a little for a victim's memory; true: th
 
 /* mm/memcg_proc.c */
 /* "/a/b" into @buf; a path that does not fit loses its beginning. -ENAMETOOLONG without room for "/". */
+/* Calls @fn with the pid of each process of @m, memcg_lock held: no sleeping. */
+void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg);
 int memcg_path_of(struct memcg *m, char *buf, size_t n);
+/* Moves a process here; @pid 0: the caller. */
 int memcg_attach(struct memcg *m, pid_t pid); /* 0, -ESRCH, -EBUSY (has controllers), -ENODEV */
+
+/* mm/memcg_oom.c: SIGKILL to everything in the subtree (cgroup.kill). */
+void memcg_kill_all(struct memcg *m);
 
 #endif /* MM_MEMCG_TREE_H */

@@ -148,8 +148,7 @@ struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct
 	}
 	owner_get(o);
 	e = &s->table->entries[i];
-	e->batch = batch_now(a);
-	e->cap = stock_cap(e->batch);
+	stock_set_batch(e, batch_now(a));
 	/* The tag changed in evict(): a thief who sees the new owner and an old word fails. */
 	atomic_store_explicit(&s->table->owners[i], o, memory_order_release);
 	w = atomic_load_explicit(&e->word, memory_order_relaxed);
@@ -243,11 +242,11 @@ uint64_t stock_put(struct stock_cpu *s, struct stock_entry *e, struct owner *o, 
 	 */
 	if (unlikely(!stock_allowed(o, a)))
 		return take_back(e, 0, true);
-	if (w <= e->cap)
+	if (w <= stock_cap(e))
 		return 0;
 	stock_tick(s, drains);
 	/* Linux empties a slot that runs over; half of it saves the next charge a walk. */
-	return take_back(e, memcg_config.linux_rules ? 0 : e->cap / 2, false);
+	return take_back(e, memcg_config.linux_rules ? 0 : stock_cap(e) / 2, false);
 }
 
 /* Another CPU's entry: everything out, closed.  In limbo with the amount; ours to give back. */
@@ -358,24 +357,39 @@ uint64_t stock_fold_seq_sum(bool *busy)
 	return sum;
 }
 
-uint64_t stock_cached(struct account *top)
+/* Sums over the open entries below @top: what they hold, or what they might. */
+static uint64_t sum_entries(struct account *top, bool most)
 {
 	uint64_t sum = 0;
 
 	for_each_cpu(c) {
 		struct stock_table *t = per_cpu(stock_cpu, c).table;
 
-		if (!may_hold(top, c))
+		if (!t || !may_hold(top, c))
 			continue;
 		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
 			struct owner *o = atomic_load_explicit(&t->owners[i], memory_order_acquire);
+			uint64_t w = atomic_load_explicit(&t->entries[i].word, memory_order_relaxed);
+			uint64_t cap;
 
-			if (o && account_is_under(owner_account(o), top))
-				sum += atomic_load_explicit(&t->entries[i].word,
-							    memory_order_relaxed) & WORD_AMOUNT;
+			if (!o || w & WORD_CLOSED || !account_is_under(owner_account(o), top))
+				continue;
+			w &= WORD_AMOUNT;
+			cap = stock_cap(&t->entries[i]);
+			sum += most && cap > w ? cap : w;
 		}
 	}
 	return sum;
+}
+
+uint64_t stock_cached(struct account *top)
+{
+	return sum_entries(top, false);
+}
+
+uint64_t stock_bound(struct account *top)
+{
+	return sum_entries(top, true);
 }
 
 uint64_t stock_counter(enum stock_counter which)

@@ -49,8 +49,8 @@
 struct stock_entry {
 	/* Line 0: all that a charge of a frequent kind touches. */
 	__cacheline_aligned _Atomic uint64_t word; /* [a] */
-	uint32_t cap;                              /* [c] bytes; more than this goes back */
-	uint32_t batch;                            /* [c] pages of the next walk */
+	_Atomic uint32_t cap;                      /* [c] bytes; more than this goes back */
+	_Atomic uint32_t batch;                    /* [c] pages of the next walk */
 	_Atomic int64_t delta[NR_MEMCG_STATS];     /* [c] statistics not yet folded */
 };
 _Static_assert(sizeof(struct stock_entry) == 2 * CACHE_LINE, "an entry is two lines");
@@ -112,7 +112,7 @@ static __always_inline unsigned stock_first(const struct owner *o)
 	return ((uintptr_t)o / 128 ^ (uintptr_t)o / 4096) % STOCK_SETS * STOCK_WAYS;
 }
 
-/* Pages per walk with @room pages left on the tightest level, and what an entry may then hold, bytes. */
+/* Pages per walk with @room pages left on the tightest level. */
 static inline unsigned stock_batch(int64_t room)
 {
 	unsigned fixed = atomic_load_explicit(&memcg_config.batch, memory_order_relaxed);
@@ -122,12 +122,19 @@ static inline unsigned stock_batch(int64_t room)
 		return fixed;
 	return share < 0 ? 0 : share > BATCH_MAX ? BATCH_MAX : (unsigned)share;
 }
-static inline uint32_t stock_cap(unsigned batch)
+static __always_inline uint32_t stock_cap(const struct stock_entry *e)
 {
-	if (atomic_load_explicit(&memcg_config.direct, memory_order_relaxed))
-		return 0;
+	return atomic_load_explicit(&e->cap, memory_order_relaxed);
+}
+static inline void stock_set_batch(struct stock_entry *e, unsigned batch)
+{
+	uint64_t cap = 0;
+
 	/* Room for one batch on either side of the level an entry settles at. */
-	return (uint32_t)((memcg_config.linux_rules ? batch : 2 * batch) * PAGE_SIZE);
+	if (!atomic_load_explicit(&memcg_config.direct, memory_order_relaxed))
+		cap = (memcg_config.linux_rules ? batch : 2 * batch) * PAGE_SIZE;
+	atomic_store_explicit(&e->batch, batch, memory_order_relaxed);
+	atomic_store_explicit(&e->cap, (uint32_t)cap, memory_order_relaxed);
 }
 
 struct stock_entry *stock_find_set(struct stock_cpu *s, struct owner *o);
@@ -158,7 +165,7 @@ static __always_inline bool stock_give(struct stock_entry *e, uint64_t bytes)
 	uint64_t w = atomic_load_explicit(&e->word, memory_order_relaxed);
 
 	do {
-		if (unlikely((w & WORD_CLOSED) || (w & WORD_AMOUNT) + bytes > e->cap))
+		if (unlikely((w & WORD_CLOSED) || (w & WORD_AMOUNT) + bytes > stock_cap(e)))
 			return false;
 	} while (unlikely(!atomic_compare_exchange_weak_explicit(&e->word, &w, w + bytes,
 								 memory_order_seq_cst,
@@ -215,6 +222,8 @@ void stock_sum_deltas(struct account *a, int64_t out[NR_MEMCG_STATS]);
 uint64_t stock_fold_seq_sum(bool *busy);
 /* Bytes held back for the subtree of @a now. Under RCU. */
 uint64_t stock_cached(struct account *a);
+/* Most bytes that may be held back for the subtree of @a with the entries there are. Under RCU. */
+uint64_t stock_bound(struct account *a);
 uint64_t stock_counter(enum stock_counter c); /* sum over the CPUs */
 extern const char *const stock_counter_names[NR_STOCK_COUNTERS];
 

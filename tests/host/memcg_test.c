@@ -61,6 +61,7 @@ static struct memcg *make(struct memcg *parent, const char *name, bool inner)
 	struct memcg *m = memcg_create(parent, name);
 
 	HOST_CHECK(!IS_ERR(m));
+	memcg_put(m); /* the directory's reference is enough here */
 	if (inner)
 		HOST_CHECK_EQ(memcg_control(m, MEMCG_CTL_MEMORY, 0), 0);
 	return m;
