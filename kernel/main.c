@@ -2,13 +2,14 @@
 /*
  * Start-up as a table.
  *
- * The first steps run on the boot stack with interrupts off and may not sleep;
+ * The first steps run on the boot stack and may not sleep;
  * the others run in the thread "kmain", with all CPUs there.  Each step is
  * logged with its time; the total is what boot tests look at.
  */
 #include "arch/arch.h"
 #include "drivers/console.h"
 #include "drivers/pci.h"
+#include "fs/cgroup.h"
 #include "fs/internal.h"
 #include "fs/vfs.h"
 #include "kernel/crash.h"
@@ -35,6 +36,12 @@ struct init_step {
 	const char *name;
 	void (*fn)(void);
 };
+
+/* From here to the scheduler only interrupts that nobody listens to can come; locks want them on. */
+static void interrupts_on(void)
+{
+	irq_enable();
+}
 
 static void start_scheduler(void)
 {
@@ -64,6 +71,7 @@ static const struct init_step early_steps[] = {
 	{ "boot CPU", arch_init_cpu },
 	{ "interrupts", arch_init_interrupts },
 	{ "clock", arch_init_clock },
+	{ "interrupts on", interrupts_on },
 	{ "page allocator", page_alloc_init },
 	{ "paging hand-over", arch_init_paging_late },
 	{ "copy routines", arch_init_copy },
@@ -78,13 +86,13 @@ static const struct init_step early_steps[] = {
 };
 
 static const struct init_step late_steps[] = {
-	{ "page lists", page_alloc_init_percpu },
 	{ "RCU", rcu_init },
 	{ "timers", start_timers },
 	{ "workers", start_workers },
 	{ "groups", memcg_init },
 	{ "processes", process_init },
 	{ "files", vfs_init },
+	{ "group files", cgroupfs_init },
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },

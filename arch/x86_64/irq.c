@@ -185,10 +185,14 @@ void interrupt(struct regs *regs, unsigned v)
 	switch (v) {
 	case VECTOR_TIMER:
 		apic_eoi();
+		if (!this_cpu(cpu_online)) /* waiting to be released: it only had to wake up */
+			return;
 		timer_interrupt(regs_from_user(regs));
 		return;
 	case VECTOR_KICK:
 		apic_eoi();
+		if (!this_cpu(cpu_online))
+			return;
 		sched_ipi();
 		smp_call_interrupt();
 		return;

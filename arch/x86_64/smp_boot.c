@@ -55,7 +55,7 @@ static unsigned nr_called;
 static uint64_t ap_pml4_phys;
 static uint32_t *apic_ids; /* [cpu] */
 
-DEFINE_PER_CPU(bool, cpu_online); /* in the scheduler: may be kicked */
+DEFINE_PER_CPU(bool, cpu_online);
 
 /* boot/trampoline.asm */
 extern const char ap_code[], ap_code_end[], ap_data[];
@@ -233,6 +233,8 @@ static unsigned count_ready(void)
 /* Halts until all called CPUs are ready or @deadline has passed. */
 static void wait_ready(uint64_t deadline)
 {
+	irqstate_t s = irq_save();
+
 	while (count_ready() < nr_called && clock_ns() < deadline) {
 		irq_disable();
 		arch_timer_set(min(deadline, clock_ns() + 20 * NSEC_PER_MSEC));
@@ -241,6 +243,7 @@ static void wait_ready(uint64_t deadline)
 		irq_disable();
 	}
 	arch_timer_set(0);
+	irq_restore(s);
 }
 
 static void call_all(void)

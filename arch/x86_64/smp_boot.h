@@ -5,7 +5,7 @@
 #ifndef ARCH_X86_64_SMP_BOOT_H
 #define ARCH_X86_64_SMP_BOOT_H
 
-#include "kernel/types.h"
+#include "arch/arch.h"
 
 enum ap_state {
 	AP_LISTED,    /* not called yet */
@@ -28,6 +28,7 @@ struct ap_slot {
 };
 
 uint32_t cpu_apic_id(unsigned cpu);
+DECLARE_PER_CPU(bool, cpu_online); /* in the scheduler: timer and kicks mean something */
 
 /* Per-CPU areas: one for each CPU listed, while bootmem is open; nr_cpus is the number expected. */
 void smp_prepare(void);
