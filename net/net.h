@@ -6,7 +6,8 @@
 #include "kernel/types.h"
 
 struct file;
-void net_init(void);
+void net_init(void);      /* everything: tables, loopback, /proc files */
+void net_init_core(void); /* without files: host tests */
 /* socket(2) without a descriptor: ERR_PTR(-errno). */
 struct file *socket_file(int family, int type, int protocol);
 

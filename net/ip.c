@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What IPv4 and IPv6 share, and the counters: net/ip.h. */
+#include "net/ip.h"
+#include "kernel/errno.h"
+
+DEFINE_PER_CPU(struct net_stats, net_stats);
+
+#define NET_STAT_NAME(n) #n,
+const char *const net_stat_names[] = { NET_STATS(NET_STAT_NAME) };
+
+uint64_t net_stat_sum(enum net_stat s)
+{
+	uint64_t sum = 0;
+
+	for_each_cpu (cpu)
+		sum += atomic_load_explicit(&per_cpu(net_stats, cpu).v[s], memory_order_relaxed);
+	return sum;
+}
+
+int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
+{
+	struct route rt;
+	int err;
+
+	if (!p->dev) {
+		err = route_lookup(&p->dst, &rt);
+		if (err) {
+			pbuf_free(p);
+			return err;
+		}
+		p->dev = rt.dev;
+	}
+	if (p->end - p->start + p->len + ip_header_len(&p->dst) >
+	    (p->dev->loopback ? 65535u + 40 : p->dev->mtu)) {
+		pbuf_free(p);
+		return -EMSGSIZE;
+	}
+	p->proto = proto;
+	if (addr_is_v4(&p->dst))
+		ipv4_push_header(p, proto, ttl, tos);
+	else
+		ipv6_push_header(p, proto, ttl, tos);
+	p->dev->xmit(p->dev, p);
+	return 0;
+}
+
+void ip_input(struct pbuf *p)
+{
+	unsigned version;
+
+	p->nh = p->start;
+	if (p->end <= p->start)
+		goto bad;
+	version = p->head[p->start] >> 4;
+	if (version == 6) {
+		ipv6_input(p);
+		return;
+	}
+	if (version == 4) {
+		ipv4_input(p);
+		return;
+	}
+bad:
+	net_count(ip_bad);
+	pbuf_free(p);
+}
+
+void ip_deliver(struct pbuf *p)
+{
+	switch (p->proto) {
+	case IPPROTO_TCP:
+		tcp_input(p);
+		return;
+	case IPPROTO_UDP:
+		udp_input(p);
+		return;
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		if ((p->proto == IPPROTO_ICMP) == addr_is_v4(&p->dst)) {
+			icmp_input(p);
+			return;
+		}
+	}
+	net_count(ip_noproto);
+	pbuf_free(p);
+}

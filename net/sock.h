@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets: what all protocols share, and the calls each brings.
+ *
+ * A socket is created with one reference, which its file holds; ops->close()
+ * takes it over.  Addresses and message headers are already in kernel memory
+ * here; only the bytes themselves are copied from or to the program by the
+ * protocol.
+ */
+#ifndef NET_SOCK_H
+#define NET_SOCK_H
+
+#include "net/abi.h"
+#include "net/addr.h"
+#include "mm/memcg.h"
+#include "mm/uaccess.h"
+#include "kernel/wait.h"
+#include "kernel/rcu.h"
+
+struct sock;
+struct file;
+struct poll_table;
+struct page;
+
+#define SOCK_RCV_SHUT 1u
+#define SOCK_SND_SHUT 2u
+
+/* Files in flight (SCM_RIGHTS): at most this many per message. */
+#define SCM_MAX 64
+struct scm_files {
+	unsigned nr;
+	struct file *file[SCM_MAX];
+};
+
+struct sock_msg {
+	struct iov_iter *it;
+	unsigned flags;            /* MSG_* */
+	bool nonblock;
+	union sockaddr_any *name;  /* send: destination or NULL; receive: source goes here, or NULL */
+	unsigned name_len;
+	unsigned out_flags;        /* receive: MSG_TRUNC, MSG_CTRUNC */
+	struct scm_files *files;   /* send: taken over on success; receive: out */
+};
+
+struct sock_ops {
+	int (*bind)(struct sock *s, const union sockaddr_any *a, unsigned len);
+	int (*connect)(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
+	int (*listen)(struct sock *s, int backlog);
+	int (*accept)(struct sock *s, struct sock **out, bool nonblock);
+	int (*getname)(struct sock *s, union sockaddr_any *a, bool peer); /* length or -errno */
+	ssize_t (*sendmsg)(struct sock *s, struct sock_msg *m);
+	ssize_t (*recvmsg)(struct sock *s, struct sock_msg *m);
+	/* Takes its own page reference.  @flags: MSG_MORE, MSG_DONTWAIT. */
+	ssize_t (*send_page)(struct sock *s, struct page *p, size_t off, size_t len, unsigned flags);
+	int (*shutdown)(struct sock *s, int how);
+	unsigned (*poll)(struct sock *s, struct file *f, struct poll_table *pt);
+	int (*setsockopt)(struct sock *s, int level, int name, const void *val, unsigned len);
+	int (*getsockopt)(struct sock *s, int level, int name, void *val, unsigned *len);
+	int (*ioctl)(struct sock *s, unsigned cmd, int *value); /* -ENOTTY: unknown */
+	void (*close)(struct sock *s);
+};
+
+/*
+ * Legend: [I] constant after creation, [a] atomic, [o] under the protocol's
+ *         ownership or lock, [p] option: plain word set by a call, read anywhere
+ */
+struct sock {
+	const struct sock_ops *ops; /* [I] */
+	int family, type, protocol; /* [I] */
+	_Atomic int err;            /* [a] pending error, positive */
+	_Atomic unsigned shut;      /* [a] SOCK_*_SHUT */
+	struct wait_queue rd, wr;   /* who waits for data (or connections), for room */
+	struct sock_mem mem;        /* [o] */
+
+	_Atomic unsigned sndbuf, rcvbuf; /* [p] bytes */
+	unsigned rcvlowat;               /* [p] */
+	uint64_t rcvtimeo, sndtimeo;     /* [p] ns; 0: wait for ever */
+	bool sndbuf_locked, rcvbuf_locked; /* [p] set by the program: no autotuning */
+	bool reuseaddr, reuseport, keepalive, broadcast, v6only, oobinline; /* [p] */
+	bool linger_on;                  /* [p] */
+	unsigned linger_s;               /* [p] seconds */
+	uint8_t tos, ttl;                /* [p] */
+	struct rcu_head rcu;
+};
+
+#define SOCK_RCVBUF_DEFAULT 131072u
+#define SOCK_SNDBUF_DEFAULT 16384u
+#define SOCK_BUF_MAX        (8u << 20) /* what SO_SNDBUF, SO_RCVBUF can ask for */
+#define DGRAM_BUF_DEFAULT   212992u
+
+void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type, int protocol,
+		      struct owner *owner);
+void sock_common_destroy(struct sock *s);
+
+/* -errno of the pending error, which it clears; 0. */
+static inline int sock_take_error(struct sock *s)
+{
+	if (likely(!atomic_load_explicit(&s->err, memory_order_relaxed)))
+		return 0;
+	return -atomic_exchange_explicit(&s->err, 0, memory_order_relaxed);
+}
+static inline unsigned sock_shut(const struct sock *s)
+{
+	return atomic_load_explicit(&s->shut, memory_order_acquire);
+}
+static inline uint64_t sock_deadline(uint64_t timeo)
+{
+	return timeo ? clock_ns() + timeo : UINT64_MAX;
+}
+/* What a sleep that ended early returns: -EAGAIN after SO_*TIMEO, else a restart. */
+static inline int sock_intr(int wait_ret, uint64_t timeo)
+{
+	if (wait_ret == -ETIMEDOUT)
+		return -EAGAIN;
+	return timeo ? -EINTR : -ERESTARTSYS;
+}
+
+/* Sockets of one kind; ERR_PTR(-errno). */
+struct sock *sock_create(int family, int type, int protocol);
+struct sock *tcp_create(int family);
+struct sock *udp_create(int family);
+struct sock *raw_create(int family, int type, int protocol);
+struct sock *unix_create(int type);
+int unix_pair(struct sock *a, struct sock *b);
+
+/* SOL_SOCKET options; the others go to ops. */
+int sock_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len);
+int sock_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
+/* IP and IPv6 level options common to TCP, UDP and raw; -ENOPROTOOPT. */
+int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len);
+int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
+int sockopt_int(const void *val, unsigned len, int *out);
+int sockopt_put_int(void *val, unsigned *len, int v);
+
+/* File side (net/sock_file.c). */
+struct file *sock_to_file(struct sock *s, unsigned flags); /* consumes @s, on failure too; NULL */
+struct sock *file_to_sock(struct file *f);                 /* NULL: not a socket */
+
+#endif /* NET_SOCK_H */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TCP: the connection and what its files share.
+ *
+ * What:      one struct tcp_sock per connection or listener.  Files: tcp_sock.c
+ *            (the program's calls), tcp_input.c, tcp_ack.c, tcp_rcv.c,
+ *            tcp_output.c, tcp_timer.c, tcp_sack.c, tcp_cong.c, tcp_options.c,
+ *            tcp_listen.c, tcp_timewait.c, tcp_hash.c, tcp_opt.c.
+ * Locks:     tp->own (net/own.h) protects everything marked [o].  Packets for a
+ *            connection that is owned go to its backlog.  Lock order: ownership
+ *            of one connection, then (without waiting) that of its peer;
+ *            bucket locks and a listener's queue lock are innermost.
+ * Order:     what a connection sends leaves it through tp->outq while it is
+ *            still owned, so its packets reach the peer in the order in which
+ *            they were sent, whoever runs.
+ * Life time: ep.refs: one for the file, one while hashed or listening, one per
+ *            armed timer, one per call that works on it.  Freed by RCU.
+ */
+#ifndef NET_TCP_H
+#define NET_TCP_H
+
+#include "net/sock.h"
+#include "net/own.h"
+#include "net/ports.h"
+#include "net/tcp_seq.h"
+#include "net/ip.h"
+#include "kernel/timer.h"
+
+/* Linux's numbers: programs see them in TCP_INFO and /proc/net/tcp. */
+enum tcp_state {
+	TCP_ESTABLISHED = 1, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2,
+	TCP_TIME_WAIT, TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING
+};
+#define TCPF(s) (1u << (s))
+
+#define TH_FIN 0x01
+#define TH_SYN 0x02
+#define TH_RST 0x04
+#define TH_PSH 0x08
+#define TH_ACK 0x10
+#define TH_URG 0x20
+
+#define TCP_OPT_TS     0x01 /* found in a segment, or agreed on */
+#define TCP_OPT_SACKOK 0x02
+#define TCP_OPT_WSCALE 0x04
+#define TCP_OPT_MSS    0x08
+
+#define TCP_MSS_DEFAULT4 536u
+#define TCP_MSS_DEFAULT6 1220u
+#define TCP_MSS_FLOOR    88u  /* smaller ones only make work (CVE-2019-11479) */
+#define TCP_SEG_MAX      65464u /* payload of the largest packet: 65535 - TCP header - timestamps */
+#define TCP_WSCALE       7u   /* 8 MiB windows */
+#define TCP_RCVBUF_MAX   (6u << 20)
+#define TCP_SNDBUF_MAX   (4u << 20)
+#define TCP_OFO_MAX      1024u /* out-of-order segments kept; their memory is charged as well */
+
+#define TCP_RTO_INIT  (1 * NSEC_PER_SEC)
+#define TCP_RTO_MIN   (200 * NSEC_PER_MSEC)
+#define TCP_RTO_MAX   (120 * NSEC_PER_SEC)
+#define TCP_DELACK    (40 * NSEC_PER_MSEC)
+#define TCP_CORK_MAX  (200 * NSEC_PER_MSEC) /* partial segments of a corked socket leave then */
+#define TCP_TIMEWAIT  (60 * NSEC_PER_SEC)
+#define TCP_FIN2_TIME (60 * NSEC_PER_SEC)
+#define TCP_CHALLENGE_GAP (500 * NSEC_PER_MSEC) /* per connection: RFC 5961 section 7 */
+#define TCP_RETRIES   15u /* R2: about 15 minutes */
+#define TCP_SYN_RETRIES 6u
+#define TCP_SYNACK_RETRIES 5u
+#define TCP_ORPHAN_RETRIES 8u
+
+/* What the connection hash holds: connections, half-open requests, TIME_WAIT. */
+enum ep_kind { EP_SOCK, EP_REQ, EP_TW };
+struct ep {
+	_Atomic(struct ep *) next; /* RCU chain; the end is a tagged bucket number */
+	_Atomic int refs;
+	uint8_t kind;
+	bool hashed;               /* bucket lock */
+	uint16_t lport, rport;
+	uint64_t hash;
+	struct ip_addr laddr, raddr;
+	struct rcu_head rcu;
+};
+
+/* One element of the send queue: bytes written together, sent and acknowledged in order. */
+struct tcp_seg {
+	struct list_head link;
+	uint32_t seq, len;
+	uint32_t off;       /* into data */
+	uint32_t truesize;  /* charged */
+	uint8_t flags;      /* SEG_* */
+	uint8_t tx;         /* times transmitted, saturating */
+	struct pdata *data; /* NULL without payload */
+	uint64_t sent_ns;   /* last transmission */
+};
+#define SEG_SYN     0x01
+#define SEG_FIN     0x02
+#define SEG_SACKED  0x04
+#define SEG_LOST    0x08
+#define SEG_RETRANS 0x10 /* the retransmission is in flight */
+#define SEG_PUSH    0x20
+static inline uint32_t seg_span(const struct tcp_seg *s)
+{
+	return s->len + ((s->flags & SEG_SYN) ? 1 : 0) + ((s->flags & SEG_FIN) ? 1 : 0);
+}
+static inline uint32_t seg_end(const struct tcp_seg *s)
+{
+	return s->seq + seg_span(s);
+}
+
+enum tcp_ca { CA_OPEN, CA_RECOVERY, CA_LOSS };
+
+struct tcp_sock;
+struct tcp_req;
+
+/* What only a listener has. lock protects all of it. */
+struct tcp_listener {
+	struct spinlock lock;
+	struct list_head accept; /* tcp_sock.accept_link: established, waiting for accept() */
+	_Atomic unsigned nr_accept;
+	unsigned nr_syn;
+	unsigned backlog;
+	bool closed;
+	struct list_head reqs; /* tcp_req.link */
+};
+
+struct tcp_sock {
+	struct sock sk;
+	struct ep ep;
+	struct sock_own own;
+	struct port_user port;
+
+	_Atomic int state;      /* [o] to write; enum tcp_state */
+	bool orphan;            /* [o] the file is gone */
+	bool loopback;          /* [o] the peer is this machine */
+	struct netdev *dev;     /* [o] route, set with the connection */
+	struct pqueue outq;     /* [o] built, not yet handed to the device */
+	bool wake_rd, wake_wr;  /* [o] when ownership goes */
+
+	/* Sending. [o] */
+	struct list_head txq;       /* tcp_seg: sent and unacknowledged, then unsent */
+	struct tcp_seg *tx_next;    /* first unsent; NULL none */
+	uint32_t snd_una, snd_nxt, snd_wnd, snd_wl1, snd_wl2, snd_max_wnd;
+	uint32_t write_seq;         /* behind the last byte queued */
+	uint32_t iss, irs;
+	uint32_t mss;               /* payload bytes per segment, options counted out */
+	uint32_t adv_mss, peer_mss, user_mss; /* we announce; the peer said; TCP_MAXSEG (0 none) */
+	uint8_t snd_wscale, rcv_wscale;
+	uint8_t opts;               /* TCP_OPT_* agreed on */
+	bool fin_queued, nodelay, cork, more;
+	bool connecting;            /* connect() has begun and not yet told the result */
+	_Atomic uint32_t wmem;      /* truesize queued; read by waiting writers */
+	struct page *frag;          /* partly used block for copied bytes */
+	uint32_t frag_off, frag_size;
+
+	/* Receiving. [o] */
+	struct pqueue rxq;          /* in order; changed at the head only by the reader */
+	uint32_t rx_off;            /* bytes of the first already read */
+	_Atomic uint32_t rx_bytes;  /* readable; looked at by waiting readers */
+	uint32_t rmem;              /* truesize of rxq and ofo */
+	uint32_t rcv_nxt, rcv_wup, rcv_adv; /* next expected; last acknowledged; right edge promised */
+	uint32_t rcv_wnd_last;
+	uint32_t ts_recent;
+	uint64_t ts_recent_ns;
+	uint32_t small_end;         /* end of the last partial segment sent (Nagle) */
+	struct pqueue ofo;          /* out of order, sorted, not overlapping at the start */
+	uint32_t dsack_start, dsack_end; /* to report once; equal: none */
+	uint32_t last_ofo_seq;      /* start of the newest block: it is reported first */
+	bool rx_busy;               /* a reader copies without ownership */
+	bool ack_now, ack_pending, quickack, fin_rcvd;
+	uint32_t fin_seq;
+	uint64_t copied;            /* bytes read since rcvbuf was last looked at */
+
+	/* Congestion and loss. [o] */
+	uint32_t cwnd, ssthresh, bytes_acked;
+	uint8_t ca;                 /* enum tcp_ca */
+	uint8_t dupacks, backoff, retries, probes_out;
+	bool rto_probed;            /* loopback: asked before retransmitting */
+	uint32_t recover;           /* recovery ends when this is acknowledged */
+	uint32_t sacked, lost, retrans; /* bytes so marked in txq */
+	uint32_t prior_cwnd, prior_ssthresh;
+	uint32_t undo_una, undo_retrans;
+	uint32_t retrans_ts;        /* our timestamp at the first retransmission; 0 none */
+	uint64_t srtt, rttvar, rto; /* ns; srtt 0: no sample */
+	uint64_t min_rtt;
+	uint64_t last_rx_ns, last_tx_ns, last_challenge_ns;
+
+	/* Timers: one, armed for the earliest deadline (clock_ns; 0 none). [o] */
+	struct timer timer;
+	uint64_t timer_at;
+	struct net_node timer_node;
+	_Atomic bool timer_queued;
+	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at;
+	uint64_t first_rto_ns;      /* when the present run of time-outs began */
+	unsigned keep_idle, keep_intvl, keep_cnt, keep_probes; /* seconds */
+	unsigned user_timeout_ms, syn_retries, defer_accept, linger2, notsent_lowat;
+
+	/* Counts for TCP_INFO. [o] */
+	uint32_t total_retrans;
+	uint64_t bytes_in, bytes_acked_total;
+	uint32_t segs_in, segs_out;
+
+	struct list_head accept_link; /* listener's lock */
+	struct tcp_sock *parent;      /* listener a child came from, until accepted; only compared */
+	struct tcp_listener *listener;
+	_Atomic(struct tcp_sock *) lnext; /* listener hash, RCU */
+	bool listen_hashed;
+};
+
+static inline struct tcp_sock *tcp_of(struct sock *s)
+{
+	return (struct tcp_sock *)s; /* first member */
+}
+static inline struct tcp_sock *ep_sock(struct ep *e)
+{
+	return container_of(e, struct tcp_sock, ep);
+}
+static inline int tcp_state(const struct tcp_sock *tp)
+{
+	return atomic_load_explicit(&tp->state, memory_order_acquire);
+}
+static inline bool tcp_in(const struct tcp_sock *tp, unsigned mask)
+{
+	return (TCPF(tcp_state(tp)) & mask) != 0;
+}
+void tcp_set_state(struct tcp_sock *tp, int state);
+
+/* Life and ownership (tcp_sock.c). */
+struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp);
+static inline void tcp_get(struct tcp_sock *tp)
+{
+	atomic_fetch_add_explicit(&tp->ep.refs, 1, memory_order_relaxed);
+}
+void tcp_put(struct tcp_sock *tp);
+static inline void tcp_own(struct tcp_sock *tp)
+{
+	own_get(&tp->own);
+}
+/* Handles the backlog, sends what is in outq, lets go, wakes.  The caller holds a reference. */
+void tcp_release(struct tcp_sock *tp);
+void tcp_done(struct tcp_sock *tp);              /* dead: unhashed, timers off, everybody woken */
+void tcp_reset(struct tcp_sock *tp, int err);    /* the same with an error for the program */
+void tcp_abort(struct tcp_sock *tp, int err);    /* the same, and tells the peer by RST */
+void tcp_established(struct tcp_sock *tp, uint64_t now); /* buffers, keepalive, wake-ups */
+void tcp_set_mss(struct tcp_sock *tp);
+void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
+int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
+void tcp_free_txq(struct tcp_sock *tp);
+void tcp_free_rxq(struct tcp_sock *tp);
+static inline bool tcp_wmem_free(const struct tcp_sock *tp)
+{
+	return atomic_load_explicit(&tp->wmem, memory_order_relaxed) <
+	       atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
+}
+
+/* tcp_hash.c */
+int tcp_hash_init(void);
+uint64_t ep_hash(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport);
+/* Return: the endpoint with a reference, or NULL.  Context: any thread; takes RCU itself. */
+struct ep *ep_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport);
+/* Adds @e (its addresses are set) with a reference: 0, or -EADDRNOTAVAIL if the four are taken. */
+int ep_insert(struct ep *e, bool reuse_tw);
+bool ep_remove(struct ep *e);                   /* drops the table's reference; true if it was in */
+bool ep_replace(struct ep *old, struct ep *new); /* false (and nothing done) if @old had gone */
+void ep_put(struct ep *e);
+bool ep_taken(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport,
+	      bool reuse_tw);
+int listen_insert(struct tcp_sock *tp);
+void listen_remove(struct tcp_sock *tp);
+struct tcp_sock *listen_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r,
+			       uint16_t rport); /* referenced; NULL */
+/* Calls @fn for each connection, request and TIME_WAIT, under RCU. */
+void ep_for_each(void (*fn)(struct ep *e, void *arg), void *arg);
+void listen_for_each(void (*fn)(struct tcp_sock *tp, void *arg), void *arg);
+extern struct port_table tcp_ports;
+
+/* tcp_options.c */
+bool tcp_parse(struct pbuf *p); /* header and options into p->tcp; false: malformed */
+unsigned tcp_put_options(uint8_t *o, unsigned opts, bool syn, uint32_t mss, uint8_t wscale,
+			 uint32_t tsval, uint32_t tsecr);
+static inline uint32_t tcp_ts(uint64_t now)
+{
+	return (uint32_t)(now / NSEC_PER_MSEC) + 1;
+}
+
+/* tcp_input.c, tcp_rcv.c, tcp_ack.c */
+void tcp_segment(struct tcp_sock *tp, struct pbuf *p); /* owned; consumes p */
+void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* consumes p */
+void tcp_fin_received(struct tcp_sock *tp, uint64_t now);
+bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* false: segment is to be dropped */
+void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now);
+uint32_t tcp_window(struct tcp_sock *tp); /* window to offer now, bytes */
+bool tcp_ts_ok(const struct tcp_sock *tp, const struct pbuf *p, uint64_t now); /* PAWS */
+
+/* tcp_output.c */
+void tcp_output(struct tcp_sock *tp, uint64_t now);
+void tcp_send_ack(struct tcp_sock *tp, uint64_t now);
+void tcp_send_probe(struct tcp_sock *tp, uint64_t now);  /* one below snd_una, no data */
+void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
+void tcp_reply_reset(const struct pbuf *p);              /* to a segment nobody wants */
+void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr);
+bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
+struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);
+void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s);
+int tcp_queue_flag(struct tcp_sock *tp, uint8_t flag);    /* SEG_SYN or SEG_FIN */
+uint32_t tcp_pipe(const struct tcp_sock *tp);
+struct pbuf *tcp_packet(const struct ip_addr *src, uint16_t sport, const struct ip_addr *dst,
+			uint16_t dport);
+void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint32_t wnd_field);
+int tcp_output_init(void);
+
+/* tcp_sack.c */
+bool tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p); /* true: something new */
+bool tcp_mark_lost(struct tcp_sock *tp);                  /* RFC 6675 IsLost; true: something new */
+void tcp_mark_all_lost(struct tcp_sock *tp);
+void tcp_clear_marks(struct tcp_sock *tp, uint8_t flags);
+unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room);
+
+/* tcp_cong.c */
+void tcp_cong_init(struct tcp_sock *tp);
+void tcp_rtt_sample(struct tcp_sock *tp, uint64_t rtt_ns);
+void tcp_cong_acked(struct tcp_sock *tp, uint32_t acked);
+void tcp_enter_recovery(struct tcp_sock *tp);
+void tcp_enter_loss(struct tcp_sock *tp);
+void tcp_leave_recovery(struct tcp_sock *tp);
+void tcp_undo(struct tcp_sock *tp);
+
+/* tcp_timer.c */
+void tcp_timer_init(struct tcp_sock *tp);
+void tcp_timer_update(struct tcp_sock *tp); /* arm for the earliest deadline */
+void tcp_timer_event(struct tcp_sock *tp);  /* owned: do what is due */
+void tcp_timer_stop(struct tcp_sock *tp);
+void tcp_rto_restart(struct tcp_sock *tp, uint64_t now);
+
+/* tcp_listen.c */
+int tcp_listen(struct sock *s, int backlog);
+int tcp_accept(struct sock *s, struct sock **out, bool nonblock);
+void tcp_listen_input(struct tcp_sock *l, struct pbuf *p);    /* consumes p, not the reference */
+void tcp_req_input(struct ep *e, struct pbuf *p);             /* the same */
+void tcp_listen_close(struct tcp_sock *l);
+void tcp_req_free(struct ep *e);
+int tcp_listen_init(void);
+uint32_t tcp_isn(const struct ep *e, uint64_t now);
+
+/* tcp_timewait.c */
+int tcp_timewait_init(void);
+void tcp_time_wait(struct tcp_sock *tp, uint64_t now);        /* replaces and finishes tp */
+void tcp_tw_input(struct ep *e, struct pbuf *p);
+void tcp_tw_free(struct ep *e);
+bool tcp_tw_reusable(const struct ep *e);
+void tcp_tw_kill(struct ep *e);
+unsigned tcp_tw_count(void);
+
+/* tcp_opt.c */
+int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len);
+int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
+
+/* tcp_recv.c, tcp_send.c */
+ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m);
+ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m);
+ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len, unsigned flags);
+
+void tcp_init(void);
+
+#endif /* NET_TCP_H */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TCP's receiving half: data into the in-order or out-of-order queue, the
+ * window that is offered, and when acknowledgements are due.
+ *
+ * Every queued packet is charged to the socket by truesize.  A charge that is
+ * refused drops the packet: the peer sends it again when memory is there.
+ * The window never promises more than could be charged now, and never shrinks.
+ */
+#include "net/tcp.h"
+
+/* Drops everything that waits out of order: the peer still has it (RFC 2018 section 8). */
+static void ofo_purge(struct tcp_sock *tp)
+{
+	struct pbuf *p;
+
+	while ((p = pqueue_pop(&tp->ofo))) {
+		tp->rmem -= p->charged;
+		sock_mem_uncharge(&tp->sk.mem, p->charged);
+		pbuf_free(p);
+	}
+}
+
+static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
+{
+	uint32_t ts = pdata_truesize(p->data, p->off, p->len);
+	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+
+	/* The window bounds bytes; this bounds the overhead of small segments. */
+	if (tp->rmem + ts > 2 * rcvbuf + ts / 2) {
+		if (!in_order || tp->ofo.count == 0)
+			goto refused;
+		ofo_purge(tp);
+		if (tp->rmem + ts > 2 * rcvbuf + ts / 2)
+			goto refused;
+	}
+	if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
+		if (!in_order || !tp->ofo.count)
+			goto refused;
+		ofo_purge(tp);
+		if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP))
+			goto refused;
+	}
+	p->charged = ts;
+	tp->rmem += ts;
+	return true;
+refused:
+	sock_mem_count_dropped(&tp->sk.mem);
+	net_count(tcp_rcv_dropped);
+	return false;
+}
+
+static void uncharge(struct tcp_sock *tp, struct pbuf *p)
+{
+	tp->rmem -= p->charged;
+	sock_mem_uncharge(&tp->sk.mem, p->charged);
+	p->charged = 0;
+}
+
+void tcp_free_rxq(struct tcp_sock *tp)
+{
+	struct pbuf *p;
+
+	ofo_purge(tp);
+	while ((p = pqueue_pop(&tp->rxq))) {
+		uncharge(tp, p);
+		pbuf_free(p);
+	}
+	tp->rx_off = 0;
+	atomic_store_explicit(&tp->rx_bytes, 0, memory_order_relaxed);
+}
+
+/*
+ * A small segment is copied behind the last one of the queue if that is a page
+ * of such copies: a hundred one-byte segments then cost one page, not fifty
+ * kilobytes of structures.  Not while a reader looks at the queue.
+ */
+#define LO_ACK_EVERY  (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
+#define SMALL_SEGMENT 512u
+static bool merge_small(struct tcp_sock *tp, struct pbuf *p)
+{
+	struct pbuf *t = tp->rxq.last;
+	struct frag *f;
+	uint32_t more;
+
+	if (!t || tp->rx_busy || p->len > SMALL_SEGMENT || !t->data || t->data->nr != 1 ||
+	    atomic_load_explicit(&t->data->refs, memory_order_acquire) != 1 ||
+	    t->off + t->len != t->data->len)
+		return false;
+	f = &t->data->frags[0];
+	if (atomic_load_explicit(&f->page->refs, memory_order_acquire) != 1 ||
+	    f->off + f->len + p->len > PAGE_SIZE)
+		return false;
+	more = ALIGN_UP(f->len + p->len, (uint32_t)TRUESIZE_ROUND) -
+	       ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND);
+	if (more && sock_mem_charge(&tp->sk.mem, more, CHARGE_NOSLEEP))
+		return false;
+	pdata_copy_out(p->data, p->off, (char *)page_virt(f->page) + f->off + f->len, p->len);
+	f->len += p->len;
+	t->data->len += p->len;
+	t->data->truesize += more;
+	t->len += p->len;
+	t->charged += more;
+	tp->rmem += more;
+	return true;
+}
+
+/* A small segment gets a page of its own, with room behind it. */
+static void copy_small(struct pbuf *p)
+{
+	uint8_t bytes[SMALL_SEGMENT];
+	struct pdata *d;
+
+	pdata_copy_out(p->data, p->off, bytes, p->len);
+	d = pdata_from_bytes(bytes, p->len);
+	if (!d)
+		return;
+	pdata_put(p->data);
+	p->data = d;
+	p->off = 0;
+}
+
+/* Cuts what was received before off the front of @p. */
+static void trim_front(struct pbuf *p, uint32_t seq)
+{
+	uint32_t n = seq - p->tcp.seq;
+
+	p->tcp.seq += n;
+	p->off += n;
+	p->len -= n;
+}
+
+static void append(struct tcp_sock *tp, struct pbuf *p)
+{
+	uint32_t n = p->len;
+
+	tp->rcv_nxt += n;
+	tp->bytes_in += n;
+	if (merge_small(tp, p)) {
+		if (p->charged)
+			uncharge(tp, p);
+		pbuf_free(p);
+	} else {
+		pqueue_push(&tp->rxq, p);
+	}
+	/* Sequentially consistent: a reader that goes to sleep has looked before or is seen after. */
+	atomic_fetch_add_explicit(&tp->rx_bytes, n, memory_order_seq_cst);
+	tp->wake_rd = true;
+}
+
+/* Moves what has become in order. */
+static void ofo_drain(struct tcp_sock *tp)
+{
+	while (tp->ofo.first && seq_leq(tp->ofo.first->tcp.seq, tp->rcv_nxt)) {
+		struct pbuf *p = pqueue_pop(&tp->ofo);
+
+		if (seq_leq(p->tcp.seq + p->len, tp->rcv_nxt)) {
+			uncharge(tp, p);
+			pbuf_free(p);
+			continue;
+		}
+		if (seq_lt(p->tcp.seq, tp->rcv_nxt))
+			trim_front(p, tp->rcv_nxt);
+		append(tp, p);
+	}
+}
+
+/* Keeps a segment beyond a hole, sorted; consumes @p. */
+static void ofo_insert(struct tcp_sock *tp, struct pbuf *p)
+{
+	struct pbuf *prev = NULL, *q;
+	uint32_t end = p->tcp.seq + p->len;
+
+	net_count(tcp_ofo);
+	if (tp->ofo.count >= TCP_OFO_MAX)
+		goto drop;
+	/* Most segments belong at the end. */
+	if (tp->ofo.last && seq_geq(p->tcp.seq, tp->ofo.last->tcp.seq)) {
+		prev = tp->ofo.last;
+	} else {
+		for (q = tp->ofo.first; q && seq_leq(q->tcp.seq, p->tcp.seq); q = pbuf_next(q))
+			prev = q;
+	}
+	if (prev && seq_geq(prev->tcp.seq + prev->len, end)) { /* all of it is there */
+		tp->dsack_start = p->tcp.seq;
+		tp->dsack_end = end;
+		goto drop;
+	}
+	if (!charge(tp, p, false))
+		goto drop;
+	tp->last_ofo_seq = p->tcp.seq;
+	p->node.next = prev ? prev->node.next : &tp->ofo.first->node;
+	if (!prev && !tp->ofo.first)
+		p->node.next = NULL;
+	if (prev)
+		prev->node.next = &p->node;
+	else
+		tp->ofo.first = p;
+	if (!p->node.next)
+		tp->ofo.last = p;
+	tp->ofo.count++;
+	return;
+drop:
+	pbuf_free(p);
+}
+
+/**
+ * tcp_data - payload of an acceptable segment
+ *
+ * Context: owned; the state may receive data.  Consumes @p.
+ */
+void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
+{
+	uint32_t end = p->tcp.seq + p->len, edge = tp->rcv_adv;
+
+	if (seq_leq(end, tp->rcv_nxt)) { /* old: acknowledge at once (and say which, RFC 2883) */
+		tp->dsack_start = p->tcp.seq;
+		tp->dsack_end = end;
+		tp->ack_now = true;
+		pbuf_free(p);
+		return;
+	}
+	if (seq_lt(p->tcp.seq, tp->rcv_nxt)) {
+		tp->dsack_start = p->tcp.seq;
+		tp->dsack_end = tp->rcv_nxt;
+		trim_front(p, tp->rcv_nxt);
+	}
+	if (seq_gt(end, edge)) {
+		uint32_t over = end - edge;
+
+		if (over >= p->len) {
+			tp->ack_now = true;
+			pbuf_free(p);
+			return;
+		}
+		p->len -= over;
+	}
+	if (p->tcp.seq != tp->rcv_nxt) {
+		tp->ack_now = true;
+		ofo_insert(tp, p);
+		return;
+	}
+	if (p->len <= SMALL_SEGMENT && tp->rxq.count > 8)
+		copy_small(p);
+	if (!charge(tp, p, true)) {
+		tp->ack_now = true;
+		pbuf_free(p);
+		return;
+	}
+	append(tp, p);
+	if (tp->ofo.first) {
+		ofo_drain(tp);
+		tp->ack_now = true; /* a hole was filled (RFC 5681 section 4.2) */
+	}
+	/*
+	 * At least every second full segment; on loopback the reader acknowledges
+	 * what it has read, so here only a window that is half used up does, or a
+	 * quarter of a megabyte.
+	 */
+	if (tp->rcv_nxt - tp->rcv_wup >=
+	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * tp->mss))
+		tp->ack_now = true;
+	if (tp->quickack)
+		tp->ack_now = true;
+	if (!tp->ack_pending) {
+		tp->ack_pending = true;
+		tp->delack_at = now + TCP_DELACK;
+	}
+}
+
+void tcp_fin_received(struct tcp_sock *tp, uint64_t now)
+{
+	tp->rcv_nxt++;
+	tp->ack_now = true;
+	tp->fin_rcvd = false;
+	atomic_fetch_or_explicit(&tp->sk.shut, SOCK_RCV_SHUT, memory_order_seq_cst);
+	tp->wake_rd = true;
+	switch (tcp_state(tp)) {
+	case TCP_SYN_RECV:
+	case TCP_ESTABLISHED:
+		tcp_set_state(tp, TCP_CLOSE_WAIT);
+		break;
+	case TCP_FIN_WAIT1:
+		tcp_set_state(tp, TCP_CLOSING);
+		break;
+	case TCP_FIN_WAIT2:
+		tcp_send_ack(tp, now);
+		tcp_time_wait(tp, now);
+		break;
+	}
+}
+
+/**
+ * tcp_window - the window to offer now
+ *
+ * Half of the free buffer: the other half is for what small segments cost
+ * beside their bytes.  Grows in steps of a segment or a quarter of the buffer
+ * (silly window, MUST-39) and never takes back what was promised (SHLD-14).
+ * Context: owned; the caller sends it, so the promise is noted here.
+ * Return: bytes.
+ */
+uint32_t tcp_window(struct tcp_sock *tp)
+{
+	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+	uint32_t cur = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0;
+	uint32_t new = rcvbuf > tp->rmem ? (rcvbuf - tp->rmem) / 2 : 0;
+
+	if (new > cur && tp->sk.mem.owner) {
+		uint64_t head = sock_mem_headroom(&tp->sk.mem) / 2;
+
+		if (new > head)
+			new = (uint32_t)head;
+	}
+	new = min(new, 65535u << tp->rcv_wscale);
+	new &= ~((1u << tp->rcv_wscale) - 1);
+	if (new <= cur || new - cur < min(tp->mss, rcvbuf / 4))
+		return cur;
+	tp->rcv_adv = tp->rcv_nxt + new;
+	tp->rcv_wnd_last = new;
+	return new;
+}

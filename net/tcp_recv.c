@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program receives: the one copy of loopback traffic.
+ *
+ * The reader looks at the queue under ownership, then copies without it, so
+ * packets go on arriving (they are appended behind what it saw) while rx_busy
+ * keeps other readers away and the head of the queue in place.  What it has
+ * read is taken off under ownership, which opens the window; freeing happens
+ * after ownership is gone.
+ */
+#include "net/tcp.h"
+
+/* Copies up to @n bytes that are queued from @first on. No ownership needed. */
+static size_t copy_queue(struct pbuf *first, uint32_t skip, size_t n, struct iov_iter *it)
+{
+	size_t done = 0;
+
+	for (struct pbuf *p = first;; p = pbuf_next(p)) {
+		size_t part = min_t(size_t, p->len - skip, n), got;
+
+		got = pdata_copy_to_iter(p->data, p->off + skip, part, it);
+		done += got;
+		n -= part;
+		/* The last one's link may be written at this moment: not read. */
+		if (got < part || !n)
+			break;
+		skip = 0;
+	}
+	return done;
+}
+
+/* The receive buffer follows a program that empties whole windows. */
+static void autotune(struct tcp_sock *tp, size_t n)
+{
+	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+
+	tp->copied += n;
+	if (tp->copied < rcvbuf / 2)
+		return;
+	tp->copied = 0;
+	if (tp->sk.rcvbuf_locked || rcvbuf >= TCP_RCVBUF_MAX || sock_mem_pressure(&tp->sk.mem))
+		return;
+	if (tp->sk.mem.owner && sock_mem_headroom(&tp->sk.mem) < 2ull * rcvbuf)
+		return;
+	atomic_store_explicit(&tp->sk.rcvbuf, min(2 * rcvbuf, TCP_RCVBUF_MAX), memory_order_relaxed);
+}
+
+/* Takes @n bytes off the queue; whole packets go to @dead. Owned. */
+static void consume(struct tcp_sock *tp, size_t n, struct pqueue *dead)
+{
+	uint32_t freed = 0, rcvbuf, room, cur;
+
+	atomic_fetch_sub_explicit(&tp->rx_bytes, (uint32_t)n, memory_order_relaxed);
+	autotune(tp, n);
+	while (n) {
+		struct pbuf *p = tp->rxq.first;
+		uint32_t left = p->len - tp->rx_off;
+
+		if (n < left) {
+			tp->rx_off += (uint32_t)n;
+			break;
+		}
+		n -= left;
+		tp->rx_off = 0;
+		pqueue_pop(&tp->rxq);
+		freed += p->charged;
+		pqueue_push(dead, p);
+	}
+	if (freed) {
+		tp->rmem -= freed;
+		sock_mem_uncharge(&tp->sk.mem, freed);
+	}
+	if (!tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)))
+		return;
+	/*
+	 * Acknowledge what was read when the queue is empty, and tell of room when
+	 * the window can double and grow by two segments or a quarter of the buffer.
+	 */
+	if (tp->ack_pending && !tp->rxq.first) {
+		tp->ack_now = true;
+		return;
+	}
+	rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+	room = rcvbuf > tp->rmem ? (rcvbuf - tp->rmem) / 2 : 0;
+	cur = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0;
+	if (room >= cur + max(cur, min(2 * tp->mss, rcvbuf / 4)))
+		tp->ack_now = true;
+}
+
+static bool data_or_end(struct tcp_sock *tp, size_t want)
+{
+	return atomic_load_explicit(&tp->rx_bytes, memory_order_acquire) >= want ||
+	       atomic_load_explicit(&tp->sk.err, memory_order_relaxed) ||
+	       (sock_shut(&tp->sk) & SOCK_RCV_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
+}
+
+/* Nothing is queued: 1 for end of file, 0 to wait, -errno. Owned. */
+static int read_end(struct tcp_sock *tp)
+{
+	int err = sock_take_error(&tp->sk);
+
+	if (err)
+		return err;
+	if (sock_shut(&tp->sk) & SOCK_RCV_SHUT)
+		return 1;
+	if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
+		return -ENOTCONN;
+	return 0;
+}
+
+/* The next reader's turn comes when rx_busy has gone; it sleeps on the same queue. */
+static int wait_turn(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
+{
+	int ret;
+
+	if (nonblock)
+		return -EAGAIN;
+	tcp_release(tp);
+	ret = wait_event_interruptible_timeout(
+		&tp->sk.rd, !__atomic_load_n(&tp->rx_busy, __ATOMIC_ACQUIRE), deadline);
+	tcp_own(tp);
+	return ret ? sock_intr(ret, tp->sk.rcvtimeo) : 0;
+}
+
+ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	bool nonblock = m->nonblock || (m->flags & MSG_DONTWAIT);
+	bool peek = m->flags & MSG_PEEK, discard = m->flags & MSG_TRUNC;
+	uint64_t deadline = nonblock ? 0 : sock_deadline(s->rcvtimeo);
+	size_t want = m->it->count, done = 0, target;
+	struct pqueue dead = { 0 };
+	int err = 0;
+
+	if (m->flags & (MSG_OOB | MSG_ERRQUEUE))
+		return m->flags & MSG_OOB ? -EINVAL : -EAGAIN;
+	target = m->flags & MSG_WAITALL ? want : min_t(size_t, max(s->rcvlowat, 1u), want);
+	tcp_own(tp);
+	while (done < want || !want) {
+		size_t avail, n, got;
+
+		if (unlikely(tp->rx_busy)) {
+			err = wait_turn(tp, nonblock, deadline);
+			if (err)
+				break;
+			continue;
+		}
+		avail = atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
+		if (peek)
+			avail -= min(avail, done);
+		if (avail && want) {
+			struct pbuf *first = tp->rxq.first;
+			uint32_t skip = tp->rx_off;
+
+			n = min(avail, want - done);
+			if (peek && done) { /* MSG_PEEK | MSG_WAITALL: behind what was copied */
+				size_t at = done + skip;
+
+				while (at >= first->len) {
+					at -= first->len;
+					first = pbuf_next(first);
+				}
+				skip = (uint32_t)at;
+			}
+			if (discard) {
+				got = n;
+			} else {
+				__atomic_store_n(&tp->rx_busy, true, __ATOMIC_RELAXED);
+				tcp_release(tp);
+				pqueue_purge(&dead);
+				got = copy_queue(first, skip, n, m->it);
+				tcp_own(tp);
+				__atomic_store_n(&tp->rx_busy, false, __ATOMIC_RELEASE);
+				if (unlikely(atomic_load_explicit(&s->rd.count, memory_order_relaxed)))
+					tp->wake_rd = true; /* another reader may wait for its turn */
+			}
+			done += got;
+			if (!peek && got) {
+				consume(tp, got, &dead);
+				if (tp->ack_now)
+					tcp_send_ack(tp, clock_ns());
+			}
+			if (got < n) {
+				err = -EFAULT;
+				break;
+			}
+			if (peek && !(m->flags & MSG_WAITALL))
+				break;
+			continue;
+		}
+		if (done >= target)
+			break;
+		err = read_end(tp);
+		if (err)
+			break;
+		if (nonblock) {
+			err = -EAGAIN;
+			break;
+		}
+		tcp_release(tp);
+		pqueue_purge(&dead);
+		n = peek ? target : target - done;
+		/* Never wait for more than the buffer can hold. */
+		n = min_t(size_t, n, atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
+		if (peek && n <= done)
+			n = done + 1;
+		err = wait_event_interruptible_timeout(&s->rd, data_or_end(tp, n), deadline);
+		tcp_own(tp);
+		if (err) {
+			err = sock_intr(err, s->rcvtimeo);
+			break;
+		}
+	}
+	tcp_release(tp);
+	pqueue_purge(&dead);
+	if (done || err == 1)
+		return (ssize_t)done;
+	return err;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program sends: bytes are copied once into fresh pages, pages of files are
+ * taken by reference.  Both land at the end of the send queue, in elements of
+ * up to one packet's size.
+ *
+ * Blocking calls return short only for a signal, an error or an end; they wait
+ * for their own acknowledgements when the buffer is full or when the group has
+ * no memory left while bytes of this socket still hold some.
+ */
+#include "net/tcp.h"
+
+/* Payload that one element takes: one packet on loopback, several segments elsewhere. */
+static uint32_t seg_goal(const struct tcp_sock *tp)
+{
+	return tp->mss >= TCP_SEG_MAX / 2 ? tp->mss : TCP_SEG_MAX / tp->mss * tp->mss;
+}
+
+/*
+ * Charges for up to @want bytes of @page at @off behind the queue and prepares
+ * the element that takes them.  Return: bytes that fit (the rest of the element
+ * may be less than @want), -ENOMEM.
+ */
+static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, size_t want,
+			 struct tcp_seg **out, uint32_t *charged)
+{
+	struct tcp_seg *s = NULL;
+	uint32_t goal = seg_goal(tp), n, cost;
+
+	if (tp->tx_next) {
+		s = list_last_entry(&tp->txq, struct tcp_seg, link);
+		if ((s->flags & (SEG_FIN | SEG_SYN)) || s->len >= goal || !s->data ||
+		    atomic_load_explicit(&s->data->refs, memory_order_relaxed) != 1 ||
+		    s->off + s->len != s->data->len)
+			s = NULL;
+	}
+	if (s) {
+		struct frag *f = s->data->nr ? &s->data->frags[s->data->nr - 1] : NULL;
+
+		n = (uint32_t)min_t(size_t, want, goal - s->len);
+		if (f && f->page == page && f->off + f->len == off)
+			cost = ALIGN_UP(f->len + n, (uint32_t)TRUESIZE_ROUND) -
+			       ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND);
+		else if (s->data->nr < PDATA_FRAGS)
+			cost = ALIGN_UP(n, (uint32_t)TRUESIZE_ROUND);
+		else
+			s = NULL;
+	}
+	if (!s) {
+		n = (uint32_t)min_t(size_t, want, goal);
+		cost = ALIGN_UP(n, (uint32_t)TRUESIZE_ROUND) + sizeof(struct tcp_seg) +
+		       sizeof(struct pdata) + sizeof(struct pbuf);
+	}
+	if (cost && sock_mem_charge(&tp->sk.mem, cost, CHARGE_NOOOM))
+		return -ENOMEM;
+	if (!s) {
+		s = tcp_seg_alloc(tp);
+		if (s)
+			s->data = pdata_alloc();
+		if (!s || !s->data) {
+			if (s)
+				tcp_seg_free(tp, s);
+			sock_mem_uncharge(&tp->sk.mem, cost);
+			return -ENOMEM;
+		}
+		list_add_tail(&s->link, &tp->txq);
+		if (!tp->tx_next)
+			tp->tx_next = s;
+	}
+	s->truesize += cost;
+	atomic_store_explicit(&tp->wmem,
+			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) + cost,
+			      memory_order_relaxed);
+	*out = s;
+	*charged = cost;
+	return n;
+}
+
+static void append_end(struct tcp_sock *tp, struct tcp_seg *s, struct page *page, uint32_t off,
+		       uint32_t n)
+{
+	pdata_add(s->data, page, off, n);
+	s->len += n;
+	tp->write_seq += n;
+}
+
+/* Nothing was added to a fresh element: it goes. */
+static void append_cancel(struct tcp_sock *tp, struct tcp_seg *s)
+{
+	if (s->len)
+		return;
+	if (tp->tx_next == s)
+		tp->tx_next = NULL;
+	list_del(&s->link);
+	tcp_seg_free(tp, s);
+}
+
+/* May the program write? 0 or -errno. */
+static int write_error(struct tcp_sock *tp)
+{
+	int err;
+
+	if (unlikely(atomic_load_explicit(&tp->sk.err, memory_order_relaxed))) {
+		err = sock_take_error(&tp->sk);
+		if (err)
+			return err;
+	}
+	if (sock_shut(&tp->sk) & SOCK_SND_SHUT)
+		return -EPIPE;
+	if (!tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_CLOSE_WAIT)))
+		return -EPIPE;
+	return 0;
+}
+
+static bool room_or_end(struct tcp_sock *tp, bool memory)
+{
+	uint32_t wmem = atomic_load_explicit(&tp->wmem, memory_order_relaxed);
+	uint32_t sndbuf = atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
+
+	return wmem <= (memory ? sndbuf / 3 : sndbuf - sndbuf / 3) || wmem == 0 ||
+	       atomic_load_explicit(&tp->sk.err, memory_order_relaxed) ||
+	       (sock_shut(&tp->sk) & SOCK_SND_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
+}
+
+/* Lets go until there is room.  Owned before and after.  Return: 0, -EAGAIN, -EINTR … */
+static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool memory)
+{
+	int ret;
+
+	tp->more = false;
+	tcp_output(tp, clock_ns());
+	if (nonblock) {
+		/* What is queued may have been acknowledged in this very call. */
+		tcp_release(tp);
+		tcp_own(tp);
+		return tcp_wmem_free(tp) && !memory ? 0 : -EAGAIN;
+	}
+	tcp_release(tp);
+	ret = wait_event_interruptible_timeout(&tp->sk.wr, room_or_end(tp, memory), deadline);
+	tcp_own(tp);
+	return ret ? sock_intr(ret, tp->sk.sndtimeo) : 0;
+}
+
+/* Common start of both calls. Owned. */
+static int send_begin(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
+{
+	int ret;
+
+	if (unlikely(tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV)))) {
+		if (nonblock)
+			return -EAGAIN;
+		ret = tcp_wait_connected(tp, deadline, tp->sk.sndtimeo);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void push(struct tcp_sock *tp, bool more)
+{
+	tp->more = more;
+	if (tp->tx_next)
+		tcp_output(tp, clock_ns());
+}
+
+ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len, unsigned flags)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	bool nonblock = flags & MSG_DONTWAIT;
+	uint64_t deadline = UINT64_MAX;
+	size_t done = 0;
+	int err;
+
+	if (s->sndtimeo && !nonblock)
+		deadline = sock_deadline(s->sndtimeo);
+	tcp_own(tp);
+	err = send_begin(tp, nonblock, deadline);
+	while (!err && done < len) {
+		struct tcp_seg *seg;
+		uint32_t cost;
+		long n;
+
+		err = write_error(tp);
+		if (err)
+			break;
+		if (!tcp_wmem_free(tp)) {
+			err = wait_room(tp, nonblock, deadline, false);
+			continue;
+		}
+		n = append_begin(tp, page, (uint32_t)(off + done), len - done, &seg, &cost);
+		if (n < 0) {
+			if (!atomic_load_explicit(&tp->wmem, memory_order_relaxed))
+				err = (int)n;
+			else
+				err = wait_room(tp, nonblock, deadline, true);
+			continue;
+		}
+		append_end(tp, seg, page, (uint32_t)(off + done), (uint32_t)n);
+		done += (size_t)n;
+	}
+	push(tp, flags & MSG_MORE);
+	tcp_release(tp);
+	return done ? (ssize_t)done : err;
+}
+
+/* A block for copied bytes; the rest of the last one is used first. */
+static int frag_ready(struct tcp_sock *tp, size_t want)
+{
+	unsigned order = want >= 32768 ? 3 : want > 8192 ? 2 : want > 4096 ? 1 : 0;
+
+	if (tp->frag && tp->frag_off < tp->frag_size)
+		return 0;
+	if (tp->frag)
+		page_put(tp->frag);
+	tp->frag = page_alloc(order, PAGE_NET, GFP_KERNEL | GFP_NOWARN);
+	if (!tp->frag && order) {
+		order = 0;
+		tp->frag = page_alloc(0, PAGE_NET, GFP_KERNEL);
+	}
+	if (!tp->frag)
+		return -ENOMEM;
+	tp->frag_off = 0;
+	tp->frag_size = PAGE_SIZE << order;
+	return 0;
+}
+
+ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	bool nonblock = m->nonblock || (m->flags & MSG_DONTWAIT);
+	uint64_t deadline = nonblock ? 0 : sock_deadline(s->sndtimeo);
+	size_t done = 0;
+	unsigned filled = 0;
+	int err;
+
+	tcp_own(tp);
+	err = send_begin(tp, nonblock, deadline);
+	if (!err && !m->it->count)
+		err = write_error(tp);
+	while (!err && m->it->count) {
+		struct tcp_seg *seg;
+		uint32_t cost;
+		size_t got;
+		long n;
+
+		err = write_error(tp);
+		if (err)
+			break;
+		if (!tcp_wmem_free(tp)) {
+			err = wait_room(tp, nonblock, deadline, false);
+			continue;
+		}
+		err = frag_ready(tp, m->it->count);
+		n = err;
+		if (!err)
+			n = append_begin(tp, tp->frag, tp->frag_off,
+					 min_t(size_t, m->it->count, tp->frag_size - tp->frag_off),
+					 &seg, &cost);
+		if (n < 0) {
+			if (!atomic_load_explicit(&tp->wmem, memory_order_relaxed))
+				err = (int)n;
+			else
+				err = wait_room(tp, nonblock, deadline, true);
+			continue;
+		}
+		got = copy_from_iter((char *)page_virt(tp->frag) + tp->frag_off, (size_t)n, m->it);
+		if (got)
+			append_end(tp, seg, tp->frag, tp->frag_off, (uint32_t)got);
+		else
+			append_cancel(tp, seg);
+		tp->frag_off += (uint32_t)got;
+		done += got;
+		if (got < (size_t)n)
+			err = -EFAULT;
+		/* Long writes: the receiver starts while we go on copying. */
+		filled += (unsigned)got;
+		if (filled >= 2 * TCP_SEG_MAX && m->it->count) {
+			filled = 0;
+			tcp_output(tp, clock_ns());
+			tcp_release(tp);
+			tcp_own(tp);
+		}
+	}
+	if ((m->flags & MSG_EOR) || (!(m->flags & MSG_MORE) && tp->tx_next && done))
+		list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= tp->tx_next ? SEG_PUSH : 0;
+	push(tp, m->flags & MSG_MORE);
+	tcp_release(tp);
+	return done ? (ssize_t)done : err;
+}

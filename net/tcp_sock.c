@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TCP sockets: life, ownership, and the calls that open and close connections.
+ */
+#include "net/tcp.h"
+#include "fs/vfs.h"
+#include "kernel/log.h"
+#include "mm/slab.h"
+
+static struct kmem_cache *tcp_cache;
+static const struct sock_ops tcp_ops;
+
+struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
+{
+	struct tcp_sock *tp = kmem_cache_alloc_for(tcp_cache, gfp, owner);
+
+	if (!tp)
+		return NULL;
+	memset(tp, 0, sizeof(*tp));
+	sock_common_init(&tp->sk, &tcp_ops, family, SOCK_STREAM, IPPROTO_TCP, owner);
+	atomic_init(&tp->ep.refs, 1);
+	tp->ep.kind = EP_SOCK;
+	own_init(&tp->own);
+	atomic_init(&tp->state, TCP_CLOSE);
+	list_init(&tp->txq);
+	list_init(&tp->accept_link);
+	list_init(&tp->port.link);
+	tp->opts = TCP_OPT_TS | TCP_OPT_SACKOK | TCP_OPT_WSCALE;
+	tp->rcv_wscale = TCP_WSCALE;
+	tp->keep_idle = 7200;
+	tp->keep_intvl = 75;
+	tp->keep_cnt = 9;
+	tp->syn_retries = TCP_SYN_RETRIES;
+	tcp_timer_init(tp);
+	return tp;
+}
+
+struct sock *tcp_create(int family)
+{
+	struct tcp_sock *tp = tcp_alloc(family, current_owner(), GFP_KERNEL);
+
+	if (!tp)
+		return ERR_PTR(-ENOMEM);
+	tp->ep.laddr = family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+	return &tp->sk;
+}
+
+static void tcp_free_rcu(struct rcu_head *h)
+{
+	struct tcp_sock *tp = container_of(h, struct tcp_sock, ep.rcu);
+
+	kfree(tp->listener);
+	kmem_cache_free(tcp_cache, tp);
+}
+
+void tcp_put(struct tcp_sock *tp)
+{
+	if (atomic_fetch_sub_explicit(&tp->ep.refs, 1, memory_order_acq_rel) != 1)
+		return;
+	port_release(&tcp_ports, &tp->port);
+	tcp_free_txq(tp);
+	tcp_free_rxq(tp);
+	pqueue_purge(&tp->outq);
+	sock_common_destroy(&tp->sk);
+	call_rcu(&tp->ep.rcu, tcp_free_rcu);
+}
+
+void tcp_set_state(struct tcp_sock *tp, int state)
+{
+	atomic_store_explicit(&tp->state, state, memory_order_release);
+}
+
+void tcp_flush(struct tcp_sock *tp)
+{
+	struct pbuf *p;
+
+	while ((p = pqueue_pop(&tp->outq)))
+		ip_output(p, IPPROTO_TCP, p->ttl, p->tos);
+}
+
+void tcp_release(struct tcp_sock *tp)
+{
+	for (;;) {
+		struct net_node *n, *next;
+		bool rd, wr;
+
+		tcp_flush(tp);
+		rd = tp->wake_rd;
+		wr = tp->wake_wr;
+		tp->wake_rd = false;
+		tp->wake_wr = false;
+		n = own_release(&tp->own);
+		if (likely(!n)) {
+			/* The release was a full barrier: a sleeper is seen here or saw what we did. */
+			if (rd && atomic_load_explicit(&tp->sk.rd.count, memory_order_relaxed)) {
+				net_count(tcp_wake_reader);
+				wake_up_poll(&tp->sk.rd, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP |
+								 EPOLLHUP | EPOLLERR);
+			}
+			if (wr && atomic_load_explicit(&tp->sk.wr.count, memory_order_relaxed)) {
+				net_count(tcp_wake_writer);
+				wake_up_poll(&tp->sk.wr, EPOLLOUT | EPOLLWRNORM | EPOLLHUP | EPOLLERR);
+			}
+			return;
+		}
+		tp->wake_rd = rd;
+		tp->wake_wr = wr;
+		for (; n; n = next) {
+			next = n->next;
+			if (n->kind == NODE_TIMER)
+				tcp_timer_event(tp);
+			else
+				tcp_segment(tp, container_of(n, struct pbuf, node));
+		}
+	}
+}
+
+/* Segment size from the route, what the peer takes, and TCP_MAXSEG. */
+void tcp_set_mss(struct tcp_sock *tp)
+{
+	uint32_t mss = min(tp->adv_mss, tp->peer_mss);
+
+	if (tp->user_mss)
+		mss = min(mss, tp->user_mss);
+	mss = max(mss, TCP_MSS_FLOOR);
+	if (tp->opts & TCP_OPT_TS)
+		mss -= 12;
+	tp->mss = min(mss, TCP_SEG_MAX);
+}
+
+/* Both directions work: buffers for the path, and the program hears of it. */
+void tcp_established(struct tcp_sock *tp, uint64_t now)
+{
+	tcp_set_state(tp, TCP_ESTABLISHED);
+	tcp_cong_init(tp);
+	if (!tp->sk.sndbuf_locked)
+		atomic_store_explicit(&tp->sk.sndbuf,
+				      min(max(2 * tp->cwnd, SOCK_SNDBUF_DEFAULT), TCP_SNDBUF_MAX),
+				      memory_order_relaxed);
+	tp->last_rx_ns = now;
+	if (tp->sk.keepalive)
+		tp->keep_at = now + tp->keep_idle * NSEC_PER_SEC;
+	tp->wake_rd = true;
+	tp->wake_wr = true;
+}
+
+void tcp_done(struct tcp_sock *tp)
+{
+	if (tcp_in(tp, TCPF(TCP_CLOSE)))
+		return;
+	tcp_set_state(tp, TCP_CLOSE);
+	atomic_fetch_or_explicit(&tp->sk.shut, SOCK_RCV_SHUT | SOCK_SND_SHUT, memory_order_seq_cst);
+	tcp_timer_stop(tp);
+	tcp_free_txq(tp);
+	ep_remove(&tp->ep);
+	port_release(&tcp_ports, &tp->port);
+	if (tp->orphan)
+		tcp_free_rxq(tp);
+	tp->wake_rd = true;
+	tp->wake_wr = true;
+}
+
+void tcp_reset(struct tcp_sock *tp, int err)
+{
+	if (tcp_in(tp, TCPF(TCP_CLOSE)))
+		return;
+	atomic_store_explicit(&tp->sk.err, err, memory_order_release);
+	tcp_done(tp);
+}
+
+void tcp_abort(struct tcp_sock *tp, int err)
+{
+	if (!tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT)))
+		tcp_send_reset(tp, clock_ns());
+	tcp_reset(tp, err);
+}
+
+static int tcp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	struct ip_addr addr;
+	uint16_t port;
+	int ret = addr_import(s->family, a, len, &addr, &port);
+
+	if (ret)
+		return ret;
+	if (s->family == AF_INET6 && addr_is_v4(&addr) && s->v6only)
+		return -EINVAL;
+	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr))
+		return -EADDRNOTAVAIL;
+	tcp_own(tp);
+	if (!tcp_in(tp, TCPF(TCP_CLOSE)) || tp->port.port) {
+		ret = -EINVAL;
+	} else {
+		tp->port.addr = addr;
+		tp->port.v6only = s->v6only || s->family == AF_INET;
+		tp->port.reuseaddr = s->reuseaddr;
+		tp->port.reuseport = s->reuseport;
+		ret = port_bind(&tcp_ports, &tp->port, port, NULL, NULL);
+		if (!ret) {
+			tp->ep.laddr = addr;
+			tp->ep.lport = tp->port.port;
+		}
+	}
+	tcp_release(tp);
+	return ret;
+}
+
+struct connect_try {
+	struct tcp_sock *tp;
+	bool reuse_tw;
+};
+/* Would the four be ours with this port? */
+static bool connect_port_free(struct port_user *u, uint16_t port, void *arg)
+{
+	struct connect_try *t = arg;
+
+	(void)u;
+	return !ep_taken(&t->tp->ep.laddr, port, &t->tp->ep.raddr, t->tp->ep.rport, t->reuse_tw);
+}
+
+static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_t port)
+{
+	struct connect_try t = { .tp = tp };
+	uint64_t now = clock_ns();
+	unsigned mtu;
+	struct route rt;
+	int ret;
+
+	tp->ep.raddr = *dst;
+	if (addr_is_any(dst)) { /* "this machine" */
+		if (addr_is_v4(dst) || tp->sk.family == AF_INET)
+			tp->ep.raddr = addr_from_v4("\x7f\0\0\1");
+		else
+			tp->ep.raddr = (struct ip_addr){ .b[15] = 1 };
+	}
+	tp->ep.rport = port;
+	ret = route_lookup(&tp->ep.raddr, &rt);
+	if (ret)
+		return ret;
+	tp->dev = rt.dev;
+	tp->loopback = rt.dev->loopback;
+	if (addr_is_any(&tp->ep.laddr))
+		tp->ep.laddr = rt.src;
+	else if (addr_is_v4(&tp->ep.laddr) != addr_is_v4(&tp->ep.raddr))
+		return -ENETUNREACH;
+	t.reuse_tw = tp->loopback;
+	if (!tp->port.port) {
+		tp->port.addr = tp->ep.laddr;
+		tp->port.v6only = true;
+		ret = port_bind(&tcp_ports, &tp->port, 0, connect_port_free, &t);
+		if (ret)
+			return -EADDRNOTAVAIL;
+	}
+	tp->ep.lport = tp->port.port;
+	mtu = addr_is_v4(&tp->ep.raddr) ? min(rt.dev->mtu, 65535u) : rt.dev->mtu;
+	tp->adv_mss = mtu - ip_header_len(&tp->ep.raddr) - 20;
+	tp->peer_mss = addr_is_v4(&tp->ep.raddr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
+	tcp_set_mss(tp);
+	tcp_cong_init(tp);
+	tp->iss = tcp_isn(&tp->ep, now);
+	tp->snd_una = tp->iss;
+	tp->snd_nxt = tp->iss;
+	tp->write_seq = tp->iss;
+	tp->snd_wnd = 0;
+	tp->retries = 0;
+	tp->backoff = 0;
+	atomic_store_explicit(&tp->sk.shut, 0, memory_order_relaxed);
+	ret = tcp_queue_flag(tp, SEG_SYN);
+	if (ret)
+		goto fail;
+	tcp_set_state(tp, TCP_SYN_SENT);
+	ret = ep_insert(&tp->ep, t.reuse_tw);
+	if (ret)
+		goto fail;
+	net_count(tcp_active_opens);
+	tcp_send_seg(tp, tp->tx_next, now);
+	tp->snd_nxt = tp->iss + 1;
+	tp->tx_next = NULL;
+	tcp_rto_restart(tp, now);
+	tcp_timer_update(tp);
+	return 0;
+fail:
+	tcp_set_state(tp, TCP_CLOSE);
+	tcp_free_txq(tp);
+	port_release(&tcp_ports, &tp->port);
+	return ret;
+}
+
+/* Waits for the end of the handshake.  Owned before and after.  Return: 0 or -errno. */
+int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo)
+{
+	const unsigned opening = TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV);
+	int ret = 0;
+
+	while (tcp_in(tp, opening) && !ret) {
+		tcp_release(tp);
+		ret = wait_event_interruptible_timeout(&tp->sk.wr, !tcp_in(tp, opening), deadline);
+		tcp_own(tp);
+	}
+	if (ret && tcp_in(tp, opening))
+		return ret == -ETIMEDOUT ? -EINPROGRESS : timeo ? -EINTR : -ERESTARTSYS;
+	return sock_take_error(&tp->sk);
+}
+
+static int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	struct ip_addr addr;
+	uint16_t port;
+	int ret;
+
+	if (len >= 2 && a->family == AF_UNSPEC) {
+		tcp_own(tp);
+		if (tcp_in(tp, TCPF(TCP_LISTEN)))
+			tcp_listen_close(tp);
+		else
+			tcp_abort(tp, 0);
+		tcp_release(tp);
+		return 0;
+	}
+	ret = addr_import(s->family, a, len, &addr, &port);
+	if (ret)
+		return ret;
+	if (s->family == AF_INET6 && addr_is_v4(&addr) && s->v6only)
+		return -ENETUNREACH;
+	if (addr_is_multicast(&addr))
+		return -ENETUNREACH;
+	tcp_own(tp);
+	switch (tcp_state(tp)) {
+	case TCP_CLOSE:
+		if (tp->connecting) { /* an earlier attempt has failed: tell how */
+			tp->connecting = false;
+			ret = sock_take_error(s);
+			if (!ret)
+				ret = -ECONNABORTED;
+			goto out;
+		}
+		ret = connect_start(tp, &addr, port);
+		if (ret)
+			goto out;
+		tp->connecting = true;
+		if (nonblock) {
+			ret = -EINPROGRESS;
+			goto out;
+		}
+		break;
+	case TCP_SYN_SENT:
+	case TCP_SYN_RECV:
+		if (nonblock) {
+			ret = -EALREADY;
+			goto out;
+		}
+		break;
+	default:
+		ret = tp->connecting ? 0 : -EISCONN;
+		tp->connecting = false;
+		goto out;
+	}
+	ret = tcp_wait_connected(tp, sock_deadline(s->sndtimeo), s->sndtimeo);
+	if (!tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV))) {
+		tp->connecting = false;
+		if (!ret && tcp_in(tp, TCPF(TCP_CLOSE)))
+			ret = -ECONNABORTED;
+	}
+out:
+	tcp_release(tp);
+	return ret;
+}
+
+static int tcp_getname(struct sock *s, union sockaddr_any *a, bool peer)
+{
+	struct tcp_sock *tp = tcp_of(s);
+
+	if (peer && (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN) | TCPF(TCP_SYN_SENT)) || !tp->ep.rport))
+		return -ENOTCONN;
+	return peer ? addr_export(s->family, &tp->ep.raddr, tp->ep.rport, a) :
+		      addr_export(s->family, &tp->ep.laddr, tp->ep.lport, a);
+}
+
+/* Queues our FIN and moves on. Owned. */
+static void send_fin(struct tcp_sock *tp, uint64_t now)
+{
+	int next;
+
+	switch (tcp_state(tp)) {
+	case TCP_SYN_RECV:
+	case TCP_ESTABLISHED:
+		next = TCP_FIN_WAIT1;
+		break;
+	case TCP_CLOSE_WAIT:
+		next = TCP_LAST_ACK;
+		break;
+	default:
+		return;
+	}
+	if (tcp_queue_flag(tp, SEG_FIN)) { /* no memory for a FIN: a reset says it too */
+		tcp_abort(tp, ENOBUFS);
+		return;
+	}
+	tp->fin_queued = true;
+	tp->more = false;
+	tp->cork = false;
+	tcp_set_state(tp, next);
+	tcp_output(tp, now);
+}
+
+static int tcp_shutdown(struct sock *s, int how)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	int ret = 0;
+
+	tcp_own(tp);
+	if (tcp_in(tp, TCPF(TCP_LISTEN))) {
+		if (how != SHUT_WR)
+			tcp_listen_close(tp);
+	} else if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))) {
+		ret = -ENOTCONN;
+	} else {
+		unsigned bits = (how != SHUT_WR ? SOCK_RCV_SHUT : 0) | (how != SHUT_RD ? SOCK_SND_SHUT : 0);
+
+		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
+		if (bits & SOCK_SND_SHUT)
+			send_fin(tp, clock_ns());
+		tp->wake_rd = true;
+		tp->wake_wr = true;
+	}
+	tcp_release(tp);
+	return ret;
+}
+
+static void tcp_close(struct sock *s)
+{
+	const unsigned lingering = TCPF(TCP_FIN_WAIT1) | TCPF(TCP_CLOSING) | TCPF(TCP_LAST_ACK);
+	struct tcp_sock *tp = tcp_of(s);
+	uint64_t now = clock_ns();
+	bool unread;
+
+	tcp_own(tp);
+	tp->orphan = true;
+	unread = atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed) != 0;
+	if (tcp_in(tp, TCPF(TCP_LISTEN))) {
+		tcp_listen_close(tp);
+	} else if (tcp_in(tp, TCPF(TCP_SYN_SENT))) {
+		tcp_done(tp);
+	} else if (unread || (s->linger_on && !s->linger_s)) {
+		/* Bytes that nobody will read: a FIN would say that all is well (SHLD-3). */
+		tcp_abort(tp, ECONNRESET);
+	} else {
+		send_fin(tp, now);
+		if (tcp_in(tp, TCPF(TCP_FIN_WAIT2))) {
+			tp->close_at = now + TCP_FIN2_TIME;
+			tcp_timer_update(tp);
+		}
+		if (s->linger_on && tcp_in(tp, lingering)) {
+			tcp_release(tp);
+			(void)wait_event_interruptible_timeout(&s->wr, !tcp_in(tp, lingering),
+							       now + s->linger_s * NSEC_PER_SEC);
+			tcp_own(tp);
+		}
+	}
+	tcp_free_rxq(tp);
+	tcp_release(tp);
+	tcp_put(tp);
+}
+
+static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
+{
+	struct tcp_sock *tp = tcp_of(s);
+	unsigned ev = 0, shut, lowat = max(s->rcvlowat, 1u);
+	int state;
+
+	poll_wait(f, &s->rd, pt);
+	poll_wait(f, &s->wr, pt);
+	state = tcp_state(tp);
+	if (state == TCP_LISTEN)
+		return tp->listener && atomic_load_explicit(&tp->listener->nr_accept, memory_order_acquire) ?
+			       EPOLLIN | EPOLLRDNORM :
+			       0;
+	shut = sock_shut(s);
+	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) || state == TCP_CLOSE)
+		ev |= EPOLLHUP;
+	if (shut & SOCK_RCV_SHUT)
+		ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (atomic_load_explicit(&s->err, memory_order_acquire))
+		ev |= EPOLLERR;
+	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
+		return ev;
+	if (atomic_load_explicit(&tp->rx_bytes, memory_order_acquire) >= lowat)
+		ev |= EPOLLIN | EPOLLRDNORM;
+	if (shut & SOCK_SND_SHUT)
+		ev |= EPOLLOUT | EPOLLWRNORM; /* a write would not block: it fails */
+	else if (tcp_wmem_free(tp))
+		ev |= EPOLLOUT | EPOLLWRNORM;
+	return ev;
+}
+
+#define SIOCINQ   0x541B
+#define SIOCOUTQ  0x5411
+#define SIOCOUTQNSD 0x894B
+static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
+{
+	struct tcp_sock *tp = tcp_of(s);
+
+	if (tcp_in(tp, TCPF(TCP_LISTEN)))
+		return -EINVAL;
+	switch (cmd) {
+	case SIOCINQ:
+		*value = (int)atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
+		return 0;
+	case SIOCOUTQ:
+		tcp_own(tp);
+		*value = (int)(tp->write_seq - tp->snd_una);
+		tcp_release(tp);
+		return 0;
+	case SIOCOUTQNSD:
+		tcp_own(tp);
+		*value = (int)(tp->write_seq - tp->snd_nxt);
+		tcp_release(tp);
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+static const struct sock_ops tcp_ops = {
+	.bind = tcp_bind,
+	.connect = tcp_connect,
+	.listen = tcp_listen,
+	.accept = tcp_accept,
+	.getname = tcp_getname,
+	.sendmsg = tcp_sendmsg,
+	.recvmsg = tcp_recvmsg,
+	.send_page = tcp_send_page,
+	.shutdown = tcp_shutdown,
+	.poll = tcp_poll,
+	.setsockopt = tcp_setsockopt,
+	.getsockopt = tcp_getsockopt,
+	.ioctl = tcp_ioctl,
+	.close = tcp_close,
+};
+
+void tcp_init(void)
+{
+	tcp_cache = kmem_cache_create("tcp_sock", sizeof(struct tcp_sock), CACHE_LINE, SLAB_ACCOUNT);
+	if (!tcp_cache || tcp_hash_init() || tcp_output_init() || tcp_listen_init() ||
+	    tcp_timewait_init())
+		panic("tcp: no memory for the tables");
+}
