@@ -4,6 +4,7 @@
  * tests see what a panic of each kind looks like on a CPU of their choice.
  */
 #include "arch/arch.h"
+#include "fs/vfs.h"
 #include "kernel/crash.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
@@ -101,8 +102,17 @@ int crash_now(const char *what)
 	return -EINVAL;
 }
 
+/* What Linux users write to bring a machine down: "c". */
+static ssize_t sysrq_write(const char *text, size_t n, void *arg)
+{
+	if (n < 1 || text[0] != 'c')
+		return -EINVAL;
+	panic("asked for by /proc/sysrq-trigger");
+}
+
 void crash_if_asked(void)
 {
+	proc_register("sysrq-trigger", 0200, NULL, sysrq_write, NULL);
 	if (crash_name[0] && crash_now(crash_name))
 		pr_warn("fail.crash=%s: unknown kind or CPU", crash_name);
 }

@@ -9,6 +9,6 @@
  * Context: thread.  Return: -EINVAL for an unknown kind or CPU, else only if the crash failed (0).
  */
 int crash_now(const char *what);
-void crash_if_asked(void); /* init step: fail.crash= */
+void crash_if_asked(void); /* init step: fail.crash=, /proc/sysrq-trigger */
 
 #endif /* KERNEL_CRASH_H */

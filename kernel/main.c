@@ -15,6 +15,7 @@
 #include "kernel/crash.h"
 #include "kernel/init.h"
 #include "kernel/log.h"
+#include "kernel/mark.h"
 #include "kernel/process.h"
 #include "kernel/rcu.h"
 #include "kernel/selftest.h"
@@ -96,6 +97,7 @@ static const struct init_step late_steps[] = {
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
+	{ "marks", mark_init },
 	{ "crash", crash_if_asked },
 	{ "self-tests", selftest_main },
 	{ "init", process_start_init },

@@ -4,6 +4,7 @@
  * compiler makes one of them; the plugin hooks their first instructions by
  * name, so they are global and never inlined.
  */
+#include "fs/vfs.h"
 #include "kernel/errno.h"
 #include "kernel/mark.h"
 
@@ -52,4 +53,16 @@ int mark_command(const char *text, size_t len)
 		return 0;
 	}
 	return -EINVAL;
+}
+
+static ssize_t mark_write(const char *text, size_t len, void *arg)
+{
+	int err = mark_command(text, len);
+
+	return err ? err : (ssize_t)len;
+}
+
+void mark_init(void)
+{
+	proc_register("tally/mark", 0200, NULL, mark_write, NULL);
 }

@@ -17,5 +17,6 @@
  * Context: thread.  Return: 0, or -EINVAL if the text is neither form.
  */
 int mark_command(const char *text, size_t len);
+void mark_init(void); /* init step, after files: /proc/tally/mark */
 
 #endif /* KERNEL_MARK_H */
