@@ -2,6 +2,7 @@
 /* Remote calls and work queues. */
 #include "arch/arch.h"
 #include "kernel/log.h"
+#include "kernel/mark.h"
 #include "kernel/selftest.h"
 #include "kernel/smp.h"
 #include "kernel/string.h"
@@ -103,6 +104,8 @@ static void turn_crew(unsigned index)
 	atomic_store(&partner[index], current);
 	while (!atomic_load(&partner[!index]))
 		thread_sleep_until(clock_ns() + NSEC_PER_MSEC, false);
+	if (!index)
+		mark_command("begin 6", 7); /* instructions per turn, with the insns plugin */
 	for (unsigned i = 0; i < TURNS; i++) {
 		for (;;) {
 			thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
@@ -114,6 +117,8 @@ static void turn_crew(unsigned index)
 		atomic_fetch_add(&turn, 1);
 		thread_wake(atomic_load(&partner[!index]));
 	}
+	if (!index)
+		mark_command("end", 3);
 	/* Nobody may go before the last wake-up of the other has been made. */
 	while (atomic_load(&turn) < 2 * TURNS)
 		yield_cpu();
