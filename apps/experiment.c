@@ -52,7 +52,7 @@ static double number(const char *text, const char *what, double lo, double hi)
 /* The preset of this boot, "" where there is none (Linux). */
 static void preset_read(char *buf, size_t size)
 {
-	if (param_read("memcg.preset", buf, size) < 0)
+	if (word_read(MEMCG_LAYOUT, "preset", buf, size) < 0)
 		buf[0] = 0;
 }
 

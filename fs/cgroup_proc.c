@@ -18,7 +18,8 @@ static int counters_show(struct seq *s, void *arg)
 
 static int layout_show(struct seq *s, void *arg)
 {
-	seq_printf(s, "layout %s\ncounter_bytes %zu\ngroup_bytes %zu\n", memcg_config.pc->name,
+	seq_printf(s, "preset %s\nlayout %s\ncounter_bytes %zu\ngroup_bytes %zu\n",
+		   memcg_preset_name(), memcg_config.pc->name,
 		   memcg_config.pc->size, memcg_config.counter_offset + memcg_config.pc->size);
 	return 0;
 }

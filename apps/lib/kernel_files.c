@@ -41,20 +41,29 @@ int file_write(const char *path, const char *text)
 	return n == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-double counter_read(const char *path, const char *key)
+int word_read(const char *path, const char *key, char *buf, size_t size)
 {
-	char buf[8192];
+	char text[8192];
 	size_t len = strlen(key);
 
-	if (file_read(path, buf, sizeof(buf)) < 0)
-		return NAN;
-	for (char *line = buf; line && *line; line = strchr(line, '\n')) {
+	if (file_read(path, text, sizeof(text)) < 0)
+		return -1;
+	for (char *line = text; line && *line; line = strchr(line, '\n')) {
 		if (*line == '\n')
 			line++;
-		if (!strncmp(line, key, len) && (line[len] == ' ' || line[len] == '\t'))
-			return strtod(line + len, NULL);
+		if (strncmp(line, key, len) || line[len] != ' ')
+			continue;
+		snprintf(buf, size, "%.*s", (int)strcspn(line + len + 1, "\n"), line + len + 1);
+		return 0;
 	}
-	return NAN;
+	return -1;
+}
+
+double counter_read(const char *path, const char *key)
+{
+	char word[64];
+
+	return word_read(path, key, word, sizeof(word)) < 0 ? NAN : strtod(word, NULL);
 }
 
 static void param_path(char *buf, size_t size, const char *name)

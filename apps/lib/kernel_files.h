@@ -16,6 +16,8 @@ int file_write(const char *path, const char *text);
 
 /* The value of @key in a file of lines "key value"; NaN if there is none. */
 double counter_read(const char *path, const char *key);
+/* The same for a word as the value; 0, or -1. */
+int word_read(const char *path, const char *key, char *buf, size_t size);
 
 #define MEMCG_COUNTERS "/proc/tally/memcg_counters"
 #define MEMCG_LAYOUT   "/proc/tally/memcg_layout"

@@ -67,6 +67,11 @@ def check(args):
         raise machine.UsageError("--lo: DROP,REORDER,DUP expected")
 
 
+def largest(by_symbol, most):
+    """The @most symbols with the largest counts, largest first."""
+    return dict(sorted(by_symbol.items(), key=lambda item: -item[1])[:most])
+
+
 def add_insns(result):
     """Fields of recipe-tax from the plugin's intervals (one per recipe-round, in order)."""
     intervals = result.plugin.get("insns")
@@ -76,7 +81,8 @@ def add_insns(result):
     for interval, record in zip(intervals, rounds):
         record["insns"] = interval["total"]
         record["insns_accounting"] = interval["accounting"]
-        record["top"] = dict(sorted(interval["by_symbol"].items(), key=lambda i: -i[1])[:40])
+        record["top"] = largest(interval["by_symbol"], 40)
+        record["accounting_top"] = largest(interval.get("accounting_by_symbol", {}), 20)
     for tax in result.records:
         if tax.get("record") != "recipe-tax":
             continue

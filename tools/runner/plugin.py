@@ -34,15 +34,17 @@ class Insns:
         return f"{self.library},symbols={self.table},out={self.output}"
 
     def results(self):
-        """{"insns": [{"mark", "total", "accounting", "by_symbol"}...]} in order of time."""
+        """{"insns": [{"mark", "total", "by_symbol", "accounting", ...}...]} in order of time."""
         try:
             with open(self.output, encoding="utf-8") as f:
                 intervals = [json.loads(line) for line in f if line.strip()]
         except (OSError, ValueError):
             return {"insns": []}
         for interval in intervals:
-            interval["accounting"] = sum(n for name, n in interval["by_symbol"].items()
-                                         if is_accounting(self.files.get(name, "")))
+            mine = {name: n for name, n in interval["by_symbol"].items()
+                    if is_accounting(self.files.get(name, ""))}
+            interval["accounting"] = sum(mine.values())
+            interval["accounting_by_symbol"] = mine
         return {"insns": intervals}
 
 
@@ -59,7 +61,8 @@ def functions(elf):
         words = line.split()
         if len(words) == 4 and words[2] in "tTwW":
             found.append((int(words[0], 16), int(words[1], 16), words[3]))
-        elif len(words) == 3 and words[1] in "tT":
+        elif len(words) == 3 and words[1] in "tT" and "." not in words[2]:
+            # assembly; NASM's local labels (with a dot) belong to what is before them
             found.append((int(words[0], 16), 0, words[2]))
     return found
 
