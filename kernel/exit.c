@@ -61,15 +61,14 @@ static bool leave_process(struct user_thread *u, int status)
 		p->group_exit = true;
 		sigqueue_flush(p->sighand, &p->pending, UINT64_MAX);
 	} else if (p->stop_sig && p->nr_stopped >= p->nr_threads) {
-		atomic_store_explicit(&p->state, PROCESS_STOPPED, memory_order_relaxed);
-		stop_complete = true;
+		stop_complete = true; /* the others had only us to wait for */
 	}
 	spin_unlock(&p->sighand->lock);
 	if (!last && p->nr_threads == 1)
 		wake_up(&p->child_wait); /* execve() waits to be alone */
 	spin_unlock(&process_lock);
 	if (stop_complete)
-		process_notify_parent_stop(p, false);
+		process_stop_complete(p);
 	return last;
 }
 

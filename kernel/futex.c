@@ -50,16 +50,13 @@ struct futex_waiter {
 
 static struct futex_bucket buckets[NR_BUCKETS];
 
-/* Lets word @addr of a shared mapping have one name in all spaces; mm/ defines it. */
-bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset) __weak;
-
 static int futex_key(uint32_t __user *addr, bool private, struct futex_key *key)
 {
 	if ((uintptr_t)addr & 3)
 		return -EINVAL;
 	if (!user_range_ok(addr, sizeof(*addr)))
 		return -EFAULT;
-	if (!private && vm_shared_key &&
+	if (!private &&
 	    vm_shared_key(current->space, (uintptr_t)addr, &key->object, &key->offset))
 		return 0;
 	key->object = (uintptr_t)current->space;

@@ -64,7 +64,7 @@ struct process {
 	bool group_exit;                    /* all threads are to end with exit_code */
 	bool stop_reported;                 /* the present stop was returned by wait4() */
 	bool continued;                     /* for WCONTINUED */
-	bool stop_notify, cont_notify;      /* the parent is still to be told */
+	bool cont_notify;                   /* the parent is still to be told of SIGCONT */
 	int stop_sig;                       /* threads are to stop; 0: no */
 	int nr_stopped;                     /* threads that did */
 	struct sigqueue pending;            /* signals for any thread */

@@ -110,8 +110,8 @@ int signal_send_locked(struct process *p, struct user_thread *u, const struct si
 void signal_set_blocked(uint64_t mask); /* of the current thread */
 /* Makes all threads end; the first caller's @wait_status counts.  sighand->lock held. */
 void signal_group_exit_locked(struct process *p, int wait_status);
-/* Tells the parent of a stop or continue.  No locks held. */
-void process_notify_parent_stop(struct process *p, bool continued);
+/* All threads have stopped, if so: makes that known and tells the parent.  No locks held. */
+void process_stop_complete(struct process *p);
 void signal_deliver(struct regs *r);
 /* Kill the current thread's program for a frame that cannot be written or read. */
 void signal_bad_frame(struct regs *r, const char *what, uintptr_t sp);

@@ -68,7 +68,7 @@ void signal_recalc(struct user_thread *u)
 {
 	struct process *p = u->process;
 	uint64_t pending = (u->pending.mask | p->pending.mask) & ~u->blocked;
-	bool work = pending || p->group_exit || p->cont_notify || p->stop_notify ||
+	bool work = pending || p->group_exit || p->cont_notify ||
 		    (p->stop_sig && !atomic_load_explicit(&u->stopped, memory_order_relaxed));
 
 	if (work)
@@ -129,7 +129,6 @@ static void continue_locked(struct process *p)
 		p->cont_notify = true;
 	}
 	p->stop_sig = 0;
-	p->stop_notify = false;
 	p->nr_stopped = 0;
 	list_for_each_entry(u, &p->threads, group_link) {
 		atomic_store_explicit(&u->stopped, false, memory_order_seq_cst);

@@ -131,31 +131,61 @@ static void restart_call(struct regs *r, bool handler, uint64_t flags)
 	}
 }
 
-void process_notify_parent_stop(struct process *p, bool continued)
+/* Sends SIGCHLD about @p and wakes who waits for it.  process_lock held; @e is used up. */
+static void tell_parent(struct process *p, const struct siginfo_k *info, struct sigqueue_entry *e)
 {
-	struct siginfo_k info = {
-		.signo = SIGCHLD,
-		.code = continued ? CLD_CONTINUED : CLD_STOPPED,
-		.chld = { .pid = p->pid, .uid = p->uid, .status = continued ? SIGCONT : SIGSTOP },
-	};
-	struct sigqueue_entry *e = sigqueue_entry_alloc();
-	struct process *parent;
+	struct process *parent = p->parent;
 
-	spin_lock(&process_lock);
-	parent = p->parent;
-	if (!continued && p->stop_sig)
-		info.chld.status = p->stop_sig;
 	if (parent) {
 		spin_lock(&parent->sighand->lock);
 		if (!(parent->sighand->action[SIGCHLD - 1].flags & SA_NOCLDSTOP)) {
-			signal_send_locked(parent, NULL, &info, e, false);
+			signal_send_locked(parent, NULL, info, e, false);
 			e = NULL;
 		}
 		spin_unlock(&parent->sighand->lock);
 		wake_up(&parent->child_wait);
 	}
-	spin_unlock(&process_lock);
 	sigqueue_entry_free(e);
+}
+
+static void notify_continued(struct process *p)
+{
+	struct siginfo_k info = {
+		.signo = SIGCHLD,
+		.code = CLD_CONTINUED,
+		.chld = { .pid = p->pid, .uid = p->uid, .status = SIGCONT },
+	};
+	struct sigqueue_entry *e = sigqueue_entry_alloc();
+
+	spin_lock(&process_lock);
+	tell_parent(p, &info, e);
+	spin_unlock(&process_lock);
+}
+
+void process_stop_complete(struct process *p)
+{
+	struct siginfo_k info = {
+		.signo = SIGCHLD,
+		.code = CLD_STOPPED,
+		.chld = { .pid = p->pid, .uid = p->uid },
+	};
+	struct sigqueue_entry *e = sigqueue_entry_alloc();
+	bool tell;
+
+	/* wait4() sees the stop only together with the signal: both under process_lock. */
+	spin_lock(&process_lock);
+	spin_lock(&p->sighand->lock);
+	tell = p->stop_sig && p->nr_stopped >= p->nr_threads &&
+	       atomic_load_explicit(&p->state, memory_order_relaxed) == PROCESS_ALIVE;
+	if (tell)
+		atomic_store_explicit(&p->state, PROCESS_STOPPED, memory_order_relaxed);
+	info.chld.status = p->stop_sig;
+	spin_unlock(&p->sighand->lock);
+	if (tell)
+		tell_parent(p, &info, e);
+	else
+		sigqueue_entry_free(e);
+	spin_unlock(&process_lock);
 }
 
 /* Sleep until SIGCONT or the end.  sighand->lock is held on entry and dropped. */
@@ -166,11 +196,9 @@ static void stop_here(struct user_thread *u)
 
 	atomic_store_explicit(&u->stopped, true, memory_order_relaxed);
 	last = ++p->nr_stopped >= p->nr_threads;
-	if (last)
-		atomic_store_explicit(&p->state, PROCESS_STOPPED, memory_order_relaxed);
 	spin_unlock(&p->sighand->lock);
 	if (last)
-		process_notify_parent_stop(p, false);
+		process_stop_complete(p);
 	for (;;) {
 		thread_prepare_sleep(THREAD_STOPPED);
 		if (!atomic_load_explicit(&u->stopped, memory_order_seq_cst) ||
@@ -258,12 +286,10 @@ void signal_deliver(struct regs *r)
 			spin_unlock(&h->lock);
 			thread_exit_user(status);
 		}
-		if (p->cont_notify || p->stop_notify) {
-			bool cont = p->cont_notify;
-
-			p->cont_notify = p->stop_notify = false;
+		if (p->cont_notify) {
+			p->cont_notify = false;
 			spin_unlock(&h->lock);
-			process_notify_parent_stop(p, cont);
+			notify_continued(p);
 			continue;
 		}
 		if (p->stop_sig) {

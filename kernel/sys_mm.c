@@ -146,8 +146,25 @@ SYSCALL(msync, uintptr_t addr, size_t len, int flags)
 SYSCALL(mincore, uintptr_t addr, size_t len, unsigned char __user *vec)
 {
 	int r = check_range(addr, len, -ENOMEM);
+	unsigned char part[256];
 
-	return r ? min(r, 0) : vm_mincore(current->space, addr, len, vec);
+	if (r)
+		return min(r, 0);
+	len = ALIGN_UP(len, PAGE_SIZE);
+	while (len && !r) {
+		size_t n = min(len, sizeof(part) * PAGE_SIZE);
+
+		r = vm_mincore(current->space, addr, n, part);
+		if (!r)
+			r = copy_to_user(vec, part, n / PAGE_SIZE);
+		addr += n;
+		len -= n;
+		vec += n / PAGE_SIZE;
+		if (signal_pending(current) && len)
+			return -EINTR;
+		cond_resched();
+	}
+	return r;
 }
 
 static long lock_range(uintptr_t addr, size_t len, bool lock)

@@ -88,6 +88,12 @@ struct vm_area_info {
 /* First area that ends above @addr; false when none. */
 bool vm_next_area(struct vm_space *s, uintptr_t addr, struct vm_area_info *out);
 
+/*
+ * What word @addr of a shared mapping is called in every space that maps it:
+ * an object and a byte in it.  False: not in a shared mapping.
+ */
+bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset);
+
 /* Frees what it can of a dying space at once (OOM killer). */
 void vm_reap(struct vm_space *s);
 

@@ -54,6 +54,22 @@ void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct pag
 		out[i] = page_index_lookup(idx, first + i);
 }
 
+bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset)
+{
+	const struct vm_area *a;
+	bool shared;
+
+	mutex_lock(&s->lock);
+	a = area_find(s, addr);
+	shared = a && (a->flags & VM_SHARED) && a->file;
+	if (shared) {
+		*object = a->file->inode ? (uintptr_t)a->file->inode : (uintptr_t)a->file;
+		*offset = a->off + (addr - a->start);
+	}
+	mutex_unlock(&s->lock);
+	return shared;
+}
+
 /* ---- shared anonymous memory: a file that only mappings know ---- */
 
 struct shm {
