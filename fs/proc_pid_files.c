@@ -86,7 +86,7 @@ static void node_times(struct proc_node *n, uint64_t *user, uint64_t *sys)
 	*user = *sys = 0;
 	if (t) {
 		run = atomic_load_explicit(&t->run_ns, memory_order_relaxed);
-		*user = min(run, __atomic_load_n(&t->user_ns, __ATOMIC_RELAXED));
+		*user = min(run, atomic_load_explicit(&t->user_ns, memory_order_relaxed));
 		*sys = run - *user;
 		thread_put(t);
 	}

@@ -17,6 +17,7 @@ void arch_init_memmap(void);     /* bootmem */
 void arch_init_paging(void);     /* final kernel tables */
 void arch_init_tables(void);     /* ACPI */
 void arch_init_cpu(void);        /* this CPU's tables, registers; per-CPU area */
+void arch_init_copy(void);       /* measures the copy routines; pages are there */
 void arch_init_interrupts(void); /* controllers */
 void arch_init_clock(void);      /* clock_ns() true from here */
 void arch_init_smp(void);        /* other CPUs up to the point where they wait for arch_release_cpus() */

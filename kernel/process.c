@@ -211,7 +211,7 @@ struct file *process_exe_get(struct process *p)
 void thread_times(const struct thread *t, uint64_t *user, uint64_t *system)
 {
 	uint64_t run = atomic_load_explicit(&t->run_ns, memory_order_relaxed);
-	uint64_t in_user = __atomic_load_n(&t->user_ns, __ATOMIC_RELAXED);
+	uint64_t in_user = atomic_load_explicit(&t->user_ns, memory_order_relaxed);
 
 	if (t == current)
 		run += clock_ns() - t->started_at;

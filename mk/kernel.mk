@@ -39,7 +39,7 @@ KERNEL_CFLAGS := -std=gnu11 -O2 -g -ffreestanding -nostdinc \
 	-fno-common -fcf-protection=none -fno-optimize-sibling-calls \
 	-ffile-prefix-map=$(CURDIR)=. $(KERNEL_WARN)
 ifeq ($(CONFIG),debug)
-KERNEL_CFLAGS += -DCONFIG_DEBUG=1 -fsanitize=undefined -fno-sanitize=alignment,vptr,function
+KERNEL_CFLAGS += -DCONFIG_DEBUG=1 -Wno-array-bounds -fsanitize=undefined -fno-sanitize=alignment,vptr,function
 ifeq ($(findstring clang,$(CC)),)
 KERNEL_CFLAGS := $(filter-out -fno-sanitize=alignment%,$(KERNEL_CFLAGS)) -fno-sanitize=alignment,vptr
 endif
