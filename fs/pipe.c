@@ -355,6 +355,8 @@ static int fifo_open(struct inode *i, struct file *f)
 {
 	struct pipe *p = pipe_attach(i);
 	bool named = i->super != pipe_super;
+	unsigned r_seen, w_seen;
+	bool r_there, w_there;
 	int err = 0;
 
 	if (!p)
@@ -367,30 +369,31 @@ static int fifo_open(struct inode *i, struct file *f)
 		pipe_detach(i, p);
 		return -ENXIO;
 	}
+	/*
+	 * Looked at before we show up: at the sight of us the other end may go
+	 * on, do its work and be gone before we look again.
+	 */
+	r_seen = atomic_load_explicit(&p->r_opens, memory_order_acquire);
+	w_seen = atomic_load_explicit(&p->w_opens, memory_order_acquire);
+	r_there = atomic_load_explicit(&p->readers, memory_order_acquire);
+	w_there = atomic_load_explicit(&p->writers, memory_order_acquire);
 	ends_add(p, f->mode);
 	wake_up(&p->rd_wait);
 	wake_up(&p->wr_wait);
-	f->pos = atomic_load_explicit(&p->w_opens, memory_order_relaxed) != 0;
+	f->pos = 1; /* poll() may report a hang-up */
 	if (!named || (f->mode & (FMODE_READ | FMODE_WRITE)) == (FMODE_READ | FMODE_WRITE))
 		return 0;
 	if (f->mode & FMODE_READ) {
-		unsigned seen = atomic_load_explicit(&p->w_opens, memory_order_acquire);
-
-		if (!atomic_load_explicit(&p->writers, memory_order_relaxed)) {
-			if (nonblock(f))
-				return 0; /* poll() reports no hang-up before a first writer */
+		if (nonblock(f))
+			f->pos = w_there || w_seen; /* no hang-up before a first writer */
+		else if (!w_there)
 			err = wait_event_interruptible(
 				&p->rd_wait,
-				atomic_load_explicit(&p->w_opens, memory_order_acquire) != seen);
-		}
-		f->pos = 1;
-	} else if (!atomic_load_explicit(&p->readers, memory_order_relaxed)) {
-		unsigned seen = atomic_load_explicit(&p->r_opens, memory_order_acquire);
-
-		if (!atomic_load_explicit(&p->readers, memory_order_relaxed))
-			err = wait_event_interruptible(
-				&p->wr_wait,
-				atomic_load_explicit(&p->r_opens, memory_order_acquire) != seen);
+				atomic_load_explicit(&p->w_opens, memory_order_acquire) != w_seen);
+	} else if (!r_there) {
+		err = wait_event_interruptible(
+			&p->wr_wait,
+			atomic_load_explicit(&p->r_opens, memory_order_acquire) != r_seen);
 	}
 	if (err) {
 		ends_drop(p, f->mode);

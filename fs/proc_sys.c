@@ -44,6 +44,18 @@ static ssize_t param_write(const char *text, size_t n, void *arg)
 	return err ? err : (ssize_t)n;
 }
 
+/* Does some other parameter's name go on behind @name with a dot? */
+static bool is_prefix(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const struct param *p = param_first(); p; p = param_next(p)) {
+		if (!strncmp(p->name, name, n) && p->name[n] == '.')
+			return true;
+	}
+	return false;
+}
+
 static void register_params(void)
 {
 	char path[128];
@@ -52,7 +64,9 @@ static void register_params(void)
 		bool rw = p->flags & PARAM_RW;
 		int err;
 
-		snprintf(path, sizeof(path), "sys/tally/%s", p->name);
+		/* "memcg" names a preset, and is the folder of "memcg.batch". */
+		snprintf(path, sizeof(path), "sys/tally/%s%s", p->name,
+			 is_prefix(p->name) ? ".preset" : "");
 		for (char *c = path + 10; *c; c++) {
 			if (*c == '.')
 				*c = '/';

@@ -103,7 +103,7 @@ SYSCALL(sysinfo, struct sysinfo_k __user *out)
 	s.loads[0] = s.loads[1] = s.loads[2] = (uint64_t)sched_nr_running() << 16;
 	s.totalram = st.total;
 	s.freeram = st.free;
-	s.bufferram = st.kind[PAGE_FILE];
+	s.sharedram = st.kind[PAGE_FILE]; /* all file pages are ramfs's, as tmpfs on Linux */
 	s.procs = (uint16_t)min(process_count(), 65535U);
 	s.mem_unit = PAGE_SIZE;
 	return copy_to_user(out, &s, sizeof(s));
