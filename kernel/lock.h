@@ -93,14 +93,27 @@ static inline bool spin_is_locked(struct spinlock *l)
 	return atomic_load_explicit(&l->word, memory_order_relaxed) != 0;
 }
 
+/* Sleeping locks carry their class beside the class of the spinlock inside. */
+#ifdef CONFIG_DEBUG
+#define LOCK_CLASS                                                                                 \
+	const char *name;                                                                          \
+	_Atomic uint32_t class;
+#define LOCK_CLASS_INIT(n) .name = (n),
+#else
+#define LOCK_CLASS
+#define LOCK_CLASS_INIT(n)
+#endif
+
 struct mutex {
 	_Atomic(uintptr_t) owner; /* thread pointer | 1 if there are waiters */
 	struct spinlock lock;     /* protects waiters, and owner while its bit 0 is set */
 	struct list_head waiters; /* oldest first */
+	LOCK_CLASS
 };
 #define MUTEX_INIT(m, n)                                                                           \
 	{                                                                                          \
-		.owner = 0, .lock = SPINLOCK_INIT(n), .waiters = LIST_HEAD_INIT((m).waiters)       \
+		.lock = SPINLOCK_INIT("mutex.wait"), .waiters = LIST_HEAD_INIT((m).waiters),       \
+		LOCK_CLASS_INIT(n)                                                                 \
 	}
 void mutex_init(struct mutex *m, const char *name);
 void mutex_lock(struct mutex *m);
@@ -113,9 +126,14 @@ struct rwsem {
 	struct spinlock lock; /* protects the rest */
 	int readers;          /* -1: one writer */
 	int writers_waiting;
-	struct list_head waiters;
+	struct list_head waiters; /* oldest first */
+	LOCK_CLASS
 };
-#define RWSEM_INIT(s, n) { .lock = SPINLOCK_INIT(n), .waiters = LIST_HEAD_INIT((s).waiters) }
+#define RWSEM_INIT(s, n)                                                                           \
+	{                                                                                          \
+		.lock = SPINLOCK_INIT("rwsem.wait"), .waiters = LIST_HEAD_INIT((s).waiters),       \
+		LOCK_CLASS_INIT(n)                                                                 \
+	}
 void rwsem_init(struct rwsem *s, const char *name);
 void down_read(struct rwsem *s);
 void up_read(struct rwsem *s);

@@ -29,7 +29,7 @@ static _Atomic(const char *) class_name[MAX_CLASSES]; /* 0 is "none" */
 static _Atomic uint64_t edges[MAX_CLASSES][MAX_CLASSES / 64];
 DEFINE_PER_CPU(struct lock_held, boot_held); /* idle threads, which never migrate */
 
-static unsigned class_of(const char *name, _Atomic uint32_t *cache)
+unsigned lock_debug_class(const char *name, _Atomic uint32_t *cache)
 {
 	unsigned c = atomic_load_explicit(cache, memory_order_relaxed);
 
@@ -134,7 +134,7 @@ static void check(const void *lock, unsigned c, bool nested)
 
 unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache, bool nested)
 {
-	unsigned c = class_of(name, cache);
+	unsigned c = lock_debug_class(name, cache);
 
 	check(lock, c, nested);
 	return c;
@@ -171,6 +171,20 @@ void lock_debug_release(const void *lock, const char *name)
 	h->depth--;
 }
 
+void lock_debug_dump(void)
+{
+	for (unsigned a = 1; a < MAX_CLASSES; a++) {
+		char text[200];
+		size_t n = 0;
+
+		for (unsigned b = 1; b < MAX_CLASSES; b++)
+			if (has_edge(a, b) && n < sizeof(text) - 30)
+				n += (size_t)scnprintf(text + n, sizeof(text) - n, " %s,", name_of(b));
+		if (n)
+			pr_info("lock order: %s ->%s", name_of(a), text);
+	}
+}
+
 size_t lock_debug_thread_size(void)
 {
 	return sizeof(struct lock_held);
@@ -190,7 +204,8 @@ static void lock_checked(struct spinlock *l, bool nested)
 	unsigned c = lock_debug_acquire(l, l->name, &l->class, nested);
 	uintptr_t free = 0;
 
-	if (!irqs_enabled() && nr_cpus > 1)
+	/* Start-up runs with interrupts off, without a thread or as the idle thread (id 0). */
+	if (!irqs_enabled() && nr_cpus > 1 && current && current->tid)
 		panic("spinlock %s taken with interrupts off", name_of(c));
 	if (!atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
 						     memory_order_relaxed))
@@ -216,7 +231,7 @@ bool spin_trylock(struct spinlock *l)
 		return false;
 	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
 	count_depth(current, 1);
-	lock_debug_acquired(l, class_of(l->name, &l->class)); /* cannot deadlock: no edge */
+	lock_debug_acquired(l, lock_debug_class(l->name, &l->class)); /* cannot deadlock: no edge */
 	return true;
 }
 void spin_unlock(struct spinlock *l)

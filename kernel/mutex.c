@@ -15,6 +15,7 @@
  */
 #include "kernel/lock.h"
 #include "kernel/errno.h"
+#include "kernel/lock_debug.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
 
@@ -30,16 +31,25 @@ struct mutex_waiter {
 void mutex_init(struct mutex *m, const char *name)
 {
 	atomic_init(&m->owner, 0);
-	spin_init(&m->lock, name);
+	spin_init(&m->lock, "mutex.wait");
 	list_init(&m->waiters);
+	lock_debug_name(m, name);
 }
 
-bool mutex_trylock(struct mutex *m)
+static bool lock_fast(struct mutex *m)
 {
 	uintptr_t o = 0;
 
 	return atomic_compare_exchange_strong_explicit(&m->owner, &o, (uintptr_t)current,
 						       memory_order_acquire, memory_order_relaxed);
+}
+
+bool mutex_trylock(struct mutex *m)
+{
+	if (!lock_fast(m))
+		return false;
+	lock_debug_got(m);
+	return true;
 }
 
 /* m->lock held.  Takes the mutex if it is free, else marks that somebody waits. */
@@ -126,22 +136,31 @@ static int lock_slow(struct mutex *m, bool interruptible)
 void mutex_lock(struct mutex *m)
 {
 	might_sleep();
-	if (unlikely(!mutex_trylock(m)))
+	lock_debug_wait(m);
+	if (unlikely(!lock_fast(m)))
 		(void)lock_slow(m, false);
+	lock_debug_got(m);
 }
 
 int mutex_lock_interruptible(struct mutex *m)
 {
 	might_sleep();
-	if (likely(mutex_trylock(m)))
-		return 0;
-	return lock_slow(m, true);
+	lock_debug_wait(m);
+	if (unlikely(!lock_fast(m))) {
+		int err = lock_slow(m, true);
+
+		if (err)
+			return err;
+	}
+	lock_debug_got(m);
+	return 0;
 }
 
 void mutex_unlock(struct mutex *m)
 {
 	uintptr_t o = (uintptr_t)current;
 
+	lock_debug_drop(m);
 	if (likely(atomic_compare_exchange_strong_explicit(&m->owner, &o, 0, memory_order_release,
 							   memory_order_relaxed)))
 		return;

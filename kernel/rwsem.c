@@ -9,6 +9,7 @@
  * A woken thread owns the semaphore already.
  */
 #include "kernel/lock.h"
+#include "kernel/lock_debug.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
 
@@ -21,7 +22,8 @@ struct rwsem_waiter {
 
 void rwsem_init(struct rwsem *s, const char *name)
 {
-	spin_init(&s->lock, name);
+	spin_init(&s->lock, "rwsem.wait");
+	lock_debug_name(s, name);
 	s->readers = 0;
 	s->writers_waiting = 0;
 	list_init(&s->waiters);
@@ -81,14 +83,19 @@ static void down(struct rwsem *s, bool write)
 
 void down_read(struct rwsem *s)
 {
+	lock_debug_wait(s);
 	down(s, false);
+	lock_debug_got(s);
 }
 void down_write(struct rwsem *s)
 {
+	lock_debug_wait(s);
 	down(s, true);
+	lock_debug_got(s);
 }
 void up_read(struct rwsem *s)
 {
+	lock_debug_drop(s);
 	spin_lock(&s->lock);
 	ASSERT(s->readers > 0);
 	s->readers--;
@@ -98,6 +105,7 @@ void up_read(struct rwsem *s)
 }
 void up_write(struct rwsem *s)
 {
+	lock_debug_drop(s);
 	spin_lock(&s->lock);
 	ASSERT(s->readers == -1);
 	s->readers = 0;

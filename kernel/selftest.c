@@ -3,6 +3,7 @@
 #include "kernel/selftest.h"
 
 #include "arch/arch.h"
+#include "kernel/lock_debug.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/string.h"
@@ -135,6 +136,7 @@ void selftest_main(void)
 	}
 	if (!passed && !bad)
 		pr_err("selftest: no test is called %s", wanted);
+	lock_debug_dump();
 	pr_info("selftest: %u passed, %u failed", passed, bad);
 	bad = bad || !passed;
 	snprintf(text, sizeof(text), "{\"record\":\"exit\",\"status\":%u}", bad);

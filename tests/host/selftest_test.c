@@ -3,7 +3,7 @@
  * The kernel's self-tests (tests/guest) of the core, here on the host machine
  * and so under the sanitizers.
  *
- * SOURCES: kernel/selftest.c kernel/mark.c tests/guest/sched.c tests/guest/lock.c tests/guest/timer.c tests/guest/rcu.c tests/guest/smp.c
+ * SOURCES: kernel/selftest.c tests/guest/sched.c tests/guest/lock.c tests/guest/timer.c tests/guest/rcu.c tests/guest/smp.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
