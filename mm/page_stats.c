@@ -76,14 +76,15 @@ void page_drain_pcp(void)
 
 unsigned fail_alloc_every;
 PARAM_UINT("fail.alloc", fail_alloc_every, 0, 1000000000, PARAM_RW,
-	   "every Nth allocation by a user process fails; 0: none");
+	   "every Nth allocation by a user process other than init fails; 0: none");
 static _Atomic uint64_t fail_count;
 
+/* Init is spared as kernel threads are: somebody must be left who can report the failures. */
 bool alloc_fail_slow(void)
 {
 	unsigned n = fail_alloc_every;
 
-	if (!n || !current || !current->process)
+	if (!n || !current || !current->process || current->tid == 1)
 		return false;
 	return atomic_fetch_add_explicit(&fail_count, 1, memory_order_relaxed) % n == n - 1;
 }
