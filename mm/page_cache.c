@@ -67,33 +67,66 @@ struct page_index *page_index_create(void)
 	return idx;
 }
 
+/* The lowest-level node that would hold @at, or NULL.  Under RCU. */
+static struct index_node *leaf_of(struct page_index *idx, uint64_t at)
+{
+	struct index_node *n = rcu_dereference(idx->root);
+
+	if (!n || !covers(n, at))
+		return NULL;
+	while (n && n->shift)
+		n = atomic_load_explicit(&n->slot[slot_of(n, at)], memory_order_acquire);
+	return n;
+}
+
+/* The page in @slot with a reference, or NULL.  Under RCU. */
+static struct page *slot_get(_Atomic(void *) *slot)
+{
+	for (;;) {
+		struct page *p = atomic_load_explicit(slot, memory_order_acquire);
+
+		if (!p)
+			return NULL;
+		/* It may be freed and used for something else at this moment. */
+		if (page_get_unless_free(p)) {
+			if (atomic_load_explicit(slot, memory_order_acquire) == p)
+				return p;
+			page_put(p);
+		}
+	}
+}
+
 struct page *page_index_lookup(struct page_index *idx, uint64_t at)
 {
 	struct index_node *n;
-	struct page *p = NULL;
+	struct page *p;
 
 	rcu_read_lock();
-	n = rcu_dereference(idx->root);
-	if (n && covers(n, at)) {
-		_Atomic(void *) *slot;
-
-		while (n && n->shift)
-			n = atomic_load_explicit(&n->slot[slot_of(n, at)], memory_order_acquire);
-		slot = n ? &n->slot[slot_of(n, at)] : NULL;
-		while (slot) {
-			p = atomic_load_explicit(slot, memory_order_acquire);
-			if (!p)
-				break;
-			/* It may be freed and used for something else at this moment. */
-			if (page_get_unless_free(p)) {
-				if (atomic_load_explicit(slot, memory_order_acquire) == p)
-					break;
-				page_put(p);
-			}
-		}
-	}
+	n = leaf_of(idx, at);
+	p = n ? slot_get(&n->slot[slot_of(n, at)]) : NULL;
 	rcu_read_unlock();
 	return p;
+}
+
+void page_index_lookup_some(struct page_index *idx, uint64_t first, unsigned want,
+			    struct page **out)
+{
+	struct index_node *n;
+	uint64_t at;
+
+	if (!want)
+		return;
+	at = first + (unsigned)__builtin_ctz(want);
+	rcu_read_lock();
+	n = leaf_of(idx, at);
+	for (; n && want; want &= want - 1) {
+		unsigned i = (unsigned)__builtin_ctz(want);
+
+		if ((first + i) >> NODE_BITS != at >> NODE_BITS)
+			break;
+		out[i] = slot_get(&n->slot[slot_of(n, first + i)]);
+	}
+	rcu_read_unlock();
 }
 
 /*

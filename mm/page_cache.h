@@ -36,6 +36,16 @@ void page_index_destroy(struct page_index *idx);
 struct page *page_index_lookup(struct page_index *idx, uint64_t n);
 
 /**
+ * page_index_lookup_some - page numbers @first + i for the bits i of @want
+ * @out: out[i] is set to a referenced page where there is one, else left alone
+ *
+ * For a window that begins at a multiple of its size (at most 32), or not: then
+ * only the part that shares a node with the first wanted page is looked at.
+ */
+void page_index_lookup_some(struct page_index *idx, uint64_t first, unsigned want,
+			    struct page **out);
+
+/**
  * page_index_get - find page number @n, or put a zeroed page there
  * @o: group that is charged (MEMCG_FILE) for a new page; NULL: nobody
  *

@@ -22,6 +22,8 @@ struct vm_space *vm_create(void)
 	mutex_init(&s->lock, "vm_space");
 	atomic_init(&s->users, 1);
 	atomic_init(&s->tlb_gen, 1);
+	list_init(&s->tables);
+	s->tables_limit = 64;
 	if (pt_init(s)) {
 		kfree(s);
 		return NULL;

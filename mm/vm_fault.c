@@ -10,8 +10,8 @@
 #include "mm/vm_int.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
+#include "kernel/string.h"
 
-#define FAULT_AROUND 16 /* pages, aligned; measured: halves the faults of a shell's exec */
 #define RLIMIT_STACK_ 3
 
 struct page *vm_new_anon(void)
@@ -71,7 +71,7 @@ static int fault_cow(struct vm_space *s, const struct vm_area *a, pte_t *e, uint
 	atomic_exchange_explicit(e, 0, memory_order_acq_rel);
 	vm_count(v & PTE_ANON ? &s->nr_anon : &s->nr_file, -1);
 	atomic_fetch_sub_explicit(&old->mapcount, 1, memory_order_relaxed);
-	gather_page(&g, addr, old);
+	gather_page(&g, addr, old, false);
 	map_page(s, e, p, pte_prot(a->flags) | PTE_ANON | PTE_W | PTE_D);
 	gather_finish(&g);
 	return 0;
@@ -80,8 +80,8 @@ static int fault_cow(struct vm_space *s, const struct vm_area *a, pte_t *e, uint
 /* The pages a file fault wants, got without the lock. */
 struct file_pages {
 	struct page *page;
-	uintptr_t base; /* address of around[0] */
-	unsigned n;
+	uintptr_t base; /* address of around[0]; aligned, so all entries are in one table */
+	unsigned want;  /* bits: entries of the window that are empty */
 	struct page *around[FAULT_AROUND];
 };
 
@@ -89,26 +89,36 @@ static void file_pages_put(struct file_pages *f)
 {
 	if (f->page)
 		page_put(f->page);
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->around[i])
-			page_put(f->around[i]);
+	for (unsigned m = f->want; m; m &= m - 1) {
+		struct page *p = f->around[__builtin_ctz(m)];
+
+		if (p)
+			page_put(p);
+	}
 }
 
-static void map_around(struct vm_space *s, const struct vm_area *a, struct file_pages *f)
+/* Which entries around @addr a read fault may fill as well.  @e: that of @addr. */
+static void plan_around(const struct vm_area *a, uintptr_t addr, pte_t *e, struct file_pages *f)
 {
-	uintptr_t next;
-	pte_t *e = pt_find(s, f->base, &next);
-	uint64_t bits = pte_prot(a->flags);
+	unsigned at = (addr >> PAGE_SHIFT) & (FAULT_AROUND - 1), lo = 0, hi = FAULT_AROUND;
 
-	/* Aligned to its size, so all entries are in the one table that exists by now. */
-	if (!e)
-		return;
-	if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
-		bits |= PTE_W | PTE_D;
-	for (unsigned i = 0; i < f->n; i++) {
-		uintptr_t va = f->base + i * PAGE_SIZE;
+	f->base = addr - at * PAGE_SIZE;
+	if (a->start > f->base)
+		lo = (unsigned)((a->start - f->base) >> PAGE_SHIFT);
+	if (a->end - f->base < FAULT_AROUND * PAGE_SIZE)
+		hi = (unsigned)((a->end - f->base) >> PAGE_SHIFT);
+	e -= at;
+	for (unsigned i = lo; i < hi; i++)
+		if (i != at && !pte_get(&e[i]))
+			f->want |= 1u << i;
+}
 
-		if (!f->around[i] || va < a->start || va >= a->end || pte_get(&e[i]))
+static void map_around(struct vm_space *s, pte_t *e, struct file_pages *f, uint64_t bits)
+{
+	for (unsigned m = f->want; m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctz(m);
+
+		if (!f->around[i] || pte_get(&e[i]))
 			continue;
 		map_page(s, &e[i], f->around[i], bits);
 		f->around[i] = NULL;
@@ -119,31 +129,30 @@ static void map_around(struct vm_space *s, const struct vm_area *a, struct file_
  * Lock held on entry and return, dropped in between.  Return: 0 if it was mapped,
  * -EAGAIN if the areas changed meanwhile, else an error.
  */
-static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, unsigned flags)
+static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, unsigned flags,
+		      pte_t *e)
 {
 	struct file *file = a->file;
 	uint64_t seq = s->seq, index = (a->off + (addr - a->start)) >> PAGE_SHIFT, bits;
 	bool copy = (flags & FAULT_WRITE) && !(a->flags & VM_SHARED);
-	struct file_pages f = { 0 };
-	pte_t *e;
+	struct file_pages f;
 	int err = 0;
 
+	f.want = 0;
 	vm_file_get(file);
 	if (!(flags & FAULT_WRITE)) {
-		uintptr_t lo = ALIGN_DOWN(addr, FAULT_AROUND * PAGE_SIZE);
-
-		f.base = lo;
-		f.n = FAULT_AROUND;
-		if ((addr - lo) >> PAGE_SHIFT > index)
-			f.n = 0; /* would begin before the file */
+		plan_around(a, addr, e, &f);
+		memset(f.around, 0, sizeof(f.around));
 	}
 	mutex_unlock(&s->lock);
 	f.page = vm_file_page(file, index);
 	if (IS_ERR(f.page)) {
 		err = (int)PTR_ERR(f.page);
 		f.page = NULL;
-	} else if (f.n) {
-		vm_file_pages_around(file, index - ((addr - f.base) >> PAGE_SHIFT), f.n, f.around);
+	} else if (f.want) {
+		/* May be below 0 for entries that are not wanted; those are not looked at. */
+		vm_file_pages_around(file, index - ((addr - f.base) >> PAGE_SHIFT), f.want,
+				     f.around);
 	}
 	mutex_lock(&s->lock);
 	if (s->seq != seq || s->dead) {
@@ -154,31 +163,27 @@ static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, uns
 		err = err == -ENOMEM ? -ENOMEM : -EIO;
 		goto out;
 	}
-	e = pt_make(s, addr);
-	if (!e) {
-		err = -ENOMEM;
+	/* Tables go only together with areas, so the entry is still where it was. */
+	bits = pte_prot(a->flags);
+	if (copy && !pte_get(e)) {
+		struct page *p = vm_new_anon();
+
+		if (!p) {
+			err = -ENOMEM;
+			goto out;
+		}
+		copy_page(page_virt(p), page_virt(f.page));
+		map_page(s, e, p, bits | PTE_ANON | PTE_W | PTE_D);
 		goto out;
 	}
+	if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
+		bits |= PTE_W | PTE_D;
 	if (!pte_get(e)) {
-		bits = pte_prot(a->flags);
-		if (copy) {
-			struct page *p = vm_new_anon();
-
-			if (!p) {
-				err = -ENOMEM;
-				goto out;
-			}
-			copy_page(page_virt(p), page_virt(f.page));
-			map_page(s, e, p, bits | PTE_ANON | PTE_W | PTE_D);
-		} else {
-			if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
-				bits |= PTE_W | PTE_D;
-			map_page(s, e, f.page, bits);
-			f.page = NULL;
-		}
+		map_page(s, e, f.page, bits);
+		f.page = NULL;
 	}
-	if (f.n)
-		map_around(s, a, &f);
+	if (f.want)
+		map_around(s, e - ((addr - f.base) >> PAGE_SHIFT), &f, bits);
 out:
 	file_pages_put(&f);
 	vm_file_put(file);
@@ -228,7 +233,7 @@ static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
 		return -ENOMEM;
 	v = pte_get(e);
 	if (!v)
-		return a->file ? fault_file(s, a, addr, flags) : fault_anon(s, a, e);
+		return a->file ? fault_file(s, a, addr, flags, e) : fault_anon(s, a, e);
 	if ((flags & FAULT_WRITE) && !(v & PTE_W)) {
 		if (a->flags & VM_SHARED) {
 			atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);

@@ -42,32 +42,12 @@ struct page *vm_file_page(struct file *f, uint64_t index)
 	return f->ops->get_page(f, index);
 }
 
-void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct page **out)
+void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out)
 {
 	struct page_index *idx = f->inode ? f->inode->pages : NULL;
-	uint64_t size;
 
-	if (!idx)
-		return;
-	size = (uint64_t)atomic_load_explicit(&f->inode->size, memory_order_relaxed);
-	for (unsigned i = 0; i < n && (first + i) << PAGE_SHIFT < size; i++)
-		out[i] = page_index_lookup(idx, first + i);
-}
-
-bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset)
-{
-	const struct vm_area *a;
-	bool shared;
-
-	mutex_lock(&s->lock);
-	a = area_find(s, addr);
-	shared = a && (a->flags & VM_SHARED) && a->file;
-	if (shared) {
-		*object = a->file->inode ? (uintptr_t)a->file->inode : (uintptr_t)a->file;
-		*offset = a->off + (addr - a->start);
-	}
-	mutex_unlock(&s->lock);
-	return shared;
+	if (idx)
+		page_index_lookup_some(idx, first, want, out);
 }
 
 /* ---- shared anonymous memory: a file that only mappings know ---- */
@@ -124,4 +104,9 @@ void vm_file_name(struct file *f, struct vm_area_info *out)
 		if (!IS_ERR(p) && p)
 			memmove(out->name, p, strlen(p) + 1);
 	}
+}
+
+uint64_t vm_file_key(const struct file *f)
+{
+	return f->inode ? (uintptr_t)f->inode : (uintptr_t)f;
 }

@@ -111,3 +111,19 @@ int vm_read(struct vm_space *s, uintptr_t addr, void *dst, size_t n)
 {
 	return access(s, addr, dst, n, false);
 }
+
+bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset)
+{
+	const struct vm_area *a;
+	bool shared;
+
+	mutex_lock(&s->lock);
+	a = area_find(s, addr);
+	shared = a && a->file && (a->flags & VM_SHARED);
+	if (shared) {
+		*object = vm_file_key(a->file);
+		*offset = a->off + (addr - a->start);
+	}
+	mutex_unlock(&s->lock);
+	return shared;
+}

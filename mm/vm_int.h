@@ -41,6 +41,8 @@ struct vm_space {
 	uint64_t pml4_phys;     /* [I] */
 
 	/* Figures, pages; written under lock, read without. */
+	struct list_head tables; /* [l] table pages but the root, through page->lru: freed without a walk */
+	uint64_t tables_limit; /* [l] more tables than this: look for empty ones */
 	_Atomic uint64_t nr_mapped, nr_anon, nr_file, nr_tables, nr_locked;
 
 	_Atomic uint64_t tlb_gen __cacheline_aligned; /* [m] raised by each flush, under lock */
@@ -91,20 +93,23 @@ static inline uint64_t page_pte(const struct page *p)
 }
 
 /*
- * Pages taken out of tables, freed only after the TLBs have been told.
+ * Pages taken out of tables, freed only after the TLBs have been told.  More
+ * than a few are noted in a page of their own: each flush costs microseconds.
  */
-#define GATHER_PAGES 60
+#define GATHER_SMALL 30
+#define GATHER_LARGE (PAGE_SIZE / sizeof(struct page *))
 struct vm_gather {
 	struct vm_space *space;
 	uintptr_t start, end; /* addresses whose entries changed; start >= end: none */
 	bool tables;          /* table pages among them: lazy CPUs must hear of it, too */
 	bool no_flush;        /* nobody uses the space any more */
-	unsigned n;
-	struct page *pages[GATHER_PAGES];
+	unsigned n, room;
+	struct page **pages; /* small, or a page of GATHER_LARGE pointers */
+	struct page *small[GATHER_SMALL];
 };
 void gather_init(struct vm_gather *g, struct vm_space *s);
 void gather_touch(struct vm_gather *g, uintptr_t va); /* an entry changed, no page to free */
-void gather_page(struct vm_gather *g, uintptr_t va, struct page *p);
+void gather_page(struct vm_gather *g, uintptr_t va, struct page *p, bool table);
 void gather_finish(struct vm_gather *g);
 
 /* vm_teardown.c */
@@ -120,14 +125,16 @@ int vm_fault_locked(struct vm_space *s, uintptr_t addr, unsigned flags);
 struct page *vm_new_anon(void); /* charged, not zeroed; NULL */
 
 /* vm_file.c: what mm/ asks of files. */
+#define FAULT_AROUND 16 /* pages, aligned: a read fault on a file maps those in the cache, too */
 void vm_file_get(struct file *f);
 void vm_file_put(struct file *f);
 int vm_file_check(struct file *f, unsigned *flags); /* may it be mapped so; sets VM_MAYWRITE */
 struct page *vm_file_page(struct file *f, uint64_t index); /* referenced; ERR_PTR */
-/* Pages [first, first + n) that are in the cache; NULL where not. */
-void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct page **out);
+/* Of pages [first, first + FAULT_AROUND) those in @want and in the cache; NULL where not. */
+void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out);
 struct file *vm_shm_create(uint64_t pages); /* a file without a name, for shared anonymous memory; NULL */
 void vm_file_name(struct file *f, struct vm_area_info *out);
+uint64_t vm_file_key(const struct file *f); /* the same for all openings of one file */
 
 /* The machine (arch/x86_64/tlb.c; arch/host has empty ones). */
 void tlb_space_init(struct vm_space *s); /* copies the kernel half into s->pml4 */

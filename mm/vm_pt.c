@@ -62,6 +62,7 @@ static pte_t *descend(struct vm_space *s, pte_t *e)
 	if (!p)
 		return NULL;
 	vm_count(&s->nr_tables, 1);
+	list_add(&p->lru, &s->tables);
 	pte_set(e, page_pte(p) | PTE_P | PTE_W | PTE_U | PTE_A);
 	return page_virt(p);
 }
@@ -115,6 +116,7 @@ static void free_level(struct vm_gather *g, pte_t *t, unsigned level, uintptr_t 
 	for (; lo < end && lo < base + (span << 9) && lo < USER_END; lo += span) {
 		pte_t *e = &t[(lo >> shift) & 511];
 		uint64_t v = pte_get(e);
+		struct page *p;
 
 		if (!v)
 			continue;
@@ -124,8 +126,9 @@ static void free_level(struct vm_gather *g, pte_t *t, unsigned level, uintptr_t 
 			continue;
 		pte_set(e, 0);
 		vm_count(&g->space->nr_tables, -1);
-		g->tables = true;
-		gather_page(g, lo, virt_to_page((void *)table_of(v)));
+		p = virt_to_page((void *)table_of(v));
+		list_del(&p->lru);
+		gather_page(g, lo, p, true);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "mm/vm_int.h"
 #include "mm/slab.h"
 #include "kernel/log.h"
+#include "kernel/string.h"
 #include "kernel/thread.h"
 
 void gather_init(struct vm_gather *g, struct vm_space *s)
@@ -20,6 +21,8 @@ void gather_init(struct vm_gather *g, struct vm_space *s)
 	g->tables = false;
 	g->no_flush = false;
 	g->n = 0;
+	g->room = GATHER_SMALL;
+	g->pages = g->small;
 }
 
 void gather_touch(struct vm_gather *g, uintptr_t va)
@@ -30,7 +33,7 @@ void gather_touch(struct vm_gather *g, uintptr_t va)
 		g->end = va + PAGE_SIZE;
 }
 
-void gather_finish(struct vm_gather *g)
+static void gather_flush(struct vm_gather *g)
 {
 	if (g->start < g->end && !g->no_flush)
 		tlb_flush(g->space, g->start, g->end, g->tables);
@@ -42,14 +45,38 @@ void gather_finish(struct vm_gather *g)
 	g->n = 0;
 }
 
-void gather_page(struct vm_gather *g, uintptr_t va, struct page *p)
+void gather_finish(struct vm_gather *g)
 {
-	bool tables = g->tables;
-
-	if (g->n == GATHER_PAGES) {
-		gather_finish(g);
-		g->tables = tables; /* of the page that is added now */
+	gather_flush(g);
+	if (g->pages != g->small) {
+		page_put(virt_to_page(g->pages));
+		g->pages = g->small;
+		g->room = GATHER_SMALL;
 	}
+}
+
+/* Room for one more. */
+static __noinline void gather_more(struct vm_gather *g)
+{
+	struct page *p;
+
+	if (g->pages == g->small && !g->no_flush) {
+		p = page_alloc(0, PAGE_KERNEL, GFP_ATOMIC | GFP_NOWARN);
+		if (p) {
+			g->pages = page_virt(p);
+			memcpy(g->pages, g->small, sizeof(g->small));
+			g->room = GATHER_LARGE;
+			return;
+		}
+	}
+	gather_flush(g);
+}
+
+void gather_page(struct vm_gather *g, uintptr_t va, struct page *p, bool table)
+{
+	if (g->n == g->room)
+		gather_more(g);
+	g->tables |= table;
 	gather_touch(g, va);
 	g->pages[g->n++] = p;
 }
@@ -85,11 +112,35 @@ void vm_zap(struct vm_gather *g, uintptr_t start, uintptr_t end)
 				anon++;
 			else
 				file++;
-			gather_page(g, va, p);
+			gather_page(g, va, p, false);
 		}
 	}
 	vm_count(&s->nr_anon, -anon);
 	vm_count(&s->nr_file, -file);
+}
+
+#define TABLES_SPARE 32 /* empty ones that a space may keep: 128 KiB */
+
+/*
+ * Frees the tables between all areas.  Not done at each munmap: a table that was
+ * emptied is soon used again (and the CPUs that are lazy need not be interrupted),
+ * but a space that walks through its addresses must not collect them for ever.
+ */
+static void free_empty_tables(struct vm_gather *g)
+{
+	struct vm_space *s = g->space;
+	uintptr_t from = 0;
+
+	for (unsigned i = 0; i <= s->nr; i++) {
+		uintptr_t to = i < s->nr ? s->areas[i]->start : USER_END;
+
+		if (to > from)
+			vm_free_tables(g, from, to, from, to);
+		if (i < s->nr)
+			from = s->areas[i]->end;
+	}
+	s->tables_limit = 2 * atomic_load_explicit(&s->nr_tables, memory_order_relaxed) +
+			  TABLES_SPARE;
 }
 
 /**
@@ -101,7 +152,6 @@ int vm_unmap_locked(struct vm_space *s, uintptr_t start, uintptr_t end, struct v
 {
 	struct vm_gather g;
 	unsigned i = area_index(s, start), n = 0;
-	uintptr_t floor, ceil;
 	int err;
 
 	if (i == s->nr || s->areas[i]->start >= end)
@@ -135,9 +185,8 @@ int vm_unmap_locked(struct vm_space *s, uintptr_t start, uintptr_t end, struct v
 		*dead = s->areas[k];
 	}
 	area_remove(s, i, n);
-	floor = i ? s->areas[i - 1]->end : 0;
-	ceil = i < s->nr ? s->areas[i]->start : USER_END;
-	vm_free_tables(&g, start, end, floor, ceil);
+	if (atomic_load_explicit(&s->nr_tables, memory_order_relaxed) > s->tables_limit)
+		free_empty_tables(&g);
 	gather_finish(&g);
 	return 0;
 }
@@ -186,8 +235,12 @@ static void vm_destroy(struct vm_space *s)
 	areas_free(dead);
 
 	tlb_drop(s);
-	vm_free_tables(&g, 0, USER_END, 0, USER_END);
-	gather_finish(&g);
+	while (!list_empty(&s->tables)) {
+		struct page *p = list_first_entry(&s->tables, struct page, lru);
+
+		list_del(&p->lru);
+		page_put(p);
+	}
 	pt_free_root(s);
 	kfree(s->areas);
 	call_rcu(&s->rcu, space_free_rcu);

@@ -18,7 +18,6 @@
 #include "arch/x86_64/paging.h"
 #include "mm/vm_int.h"
 #include "kernel/smp.h"
-#include "kernel/string.h"
 
 #define FLUSH_SINGLE_MAX 33 /* pages; from here on a full flush is cheaper */
 
@@ -29,9 +28,22 @@ struct cpu_tlb {
 };
 static DEFINE_PER_CPU(struct cpu_tlb, cpu_tlb);
 
+/* Slots of the kernel half in use: a handful of 256, all made before the first space. */
+static uint16_t kernel_slots[256];
+static unsigned nr_kernel_slots;
+
 void tlb_space_init(struct vm_space *s)
 {
-	memcpy((void *)(s->pml4 + 256), kernel_pml4 + 256, 256 * sizeof(uint64_t));
+	if (unlikely(!nr_kernel_slots)) {
+		unsigned n = 0;
+
+		for (unsigned i = 256; i < PTES_PER_TABLE; i++)
+			if (kernel_pml4[i])
+				kernel_slots[n++] = (uint16_t)i;
+		nr_kernel_slots = n;
+	}
+	for (unsigned i = 0; i < nr_kernel_slots; i++)
+		pte_set(&s->pml4[kernel_slots[i]], kernel_pml4[kernel_slots[i]]);
 }
 
 static void mark(struct vm_space *s, unsigned cpu, bool on)

@@ -65,14 +65,17 @@ struct page *vm_file_page(struct file *f, uint64_t index)
 		return ERR_PTR(-EIO);
 	return page_index_get(f->pages, index, NULL);
 }
-void vm_file_pages_around(struct file *f, uint64_t first, unsigned n, struct page **out)
+void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out)
 {
-	for (unsigned i = 0; i < n; i++)
-		out[i] = page_index_lookup(f->pages, first + i);
+	page_index_lookup_some(f->pages, first, want, out);
 }
 struct file *vm_shm_create(uint64_t pages)
 {
 	return NULL;
+}
+uint64_t vm_file_key(const struct file *f)
+{
+	return (uintptr_t)f;
 }
 void vm_file_name(struct file *f, struct vm_area_info *out)
 {
