@@ -4,7 +4,10 @@
  * window that is offered, and when acknowledgements are due.
  *
  * Every queued packet is charged to the socket by truesize.  A charge that is
- * refused drops the packet: the peer sends it again when memory is there.
+ * refused drops the packet: the peer sends it again when memory is there.  So
+ * that two ends in one group can't wait for each other's memory for ever, a
+ * connection with nothing queued may take FORCED_BYTES past the limit: that,
+ * plus structures, is the overrun per connection.
  * The window never promises more than could be charged now, and never shrinks.
  */
 #include "net/tcp.h"
@@ -21,6 +24,25 @@ static void ofo_purge(struct tcp_sock *tp)
 	}
 }
 
+#define FORCED_BYTES 16384u
+
+/* The overrun: the first bytes of a packet for an empty queue. */
+static bool charge_forced(struct tcp_sock *tp, struct pbuf *p)
+{
+	if (tp->rmem || !p->len)
+		return false;
+	if (p->len > FORCED_BYTES) {
+		p->len = FORCED_BYTES;
+		tp->fin_rcvd = false; /* it was behind what we leave out */
+	}
+	p->charged = pdata_truesize(p->data, p->off, p->len);
+	if (sock_mem_charge(&tp->sk.mem, p->charged, CHARGE_NOFAIL | CHARGE_NOSLEEP))
+		return false;
+	tp->rmem += p->charged;
+	tp->ack_now = true;
+	return true;
+}
+
 static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 {
 	uint32_t ts = pdata_truesize(p->data, p->off, p->len);
@@ -35,11 +57,15 @@ static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 			goto refused;
 	}
 	if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
-		if (!in_order || !tp->ofo.count)
+		if (in_order)
+			ofo_purge(tp);
+		if (!in_order)
 			goto refused;
-		ofo_purge(tp);
-		if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP))
+		if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
+			if (charge_forced(tp, p))
+				return true;
 			goto refused;
+		}
 	}
 	p->charged = ts;
 	tp->rmem += ts;

@@ -47,6 +47,11 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 			s = NULL;
 	}
 	if (!s) {
+		/* The last of the group's memory is for receivers: they free ours. */
+		if (tp->sk.mem.owner && sock_mem_pressure(&tp->sk.mem) &&
+		    atomic_load_explicit(&tp->wmem, memory_order_relaxed) &&
+		    sock_mem_headroom(&tp->sk.mem) < 2 * TCP_SEG_MAX)
+			return -ENOMEM;
 		n = (uint32_t)min_t(size_t, want, goal);
 		cost = ALIGN_UP(n, (uint32_t)TRUESIZE_ROUND) + sizeof(struct tcp_seg) +
 		       sizeof(struct pdata) + sizeof(struct pbuf);
@@ -112,19 +117,23 @@ static int write_error(struct tcp_sock *tp)
 	return 0;
 }
 
-static bool room_or_end(struct tcp_sock *tp, bool memory)
+static bool room_or_end(struct tcp_sock *tp, uint32_t enough)
 {
-	uint32_t wmem = atomic_load_explicit(&tp->wmem, memory_order_relaxed);
-	uint32_t sndbuf = atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
-
-	return wmem <= (memory ? sndbuf / 3 : sndbuf - sndbuf / 3) || wmem == 0 ||
+	return atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough ||
 	       atomic_load_explicit(&tp->sk.err, memory_order_relaxed) ||
 	       (sock_shut(&tp->sk) & SOCK_SND_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
 }
 
-/* Lets go until there is room.  Owned before and after.  Return: 0, -EAGAIN, -EINTR … */
+/*
+ * Lets go until there is room: a third of the buffer, or, when it is the group
+ * that has no memory, half of what this socket holds.  Owned before and after.
+ * Return: 0, -EAGAIN, -EINTR …
+ */
 static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool memory)
 {
+	uint32_t sndbuf = atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
+	uint32_t enough = memory ? atomic_load_explicit(&tp->wmem, memory_order_relaxed) / 2 :
+				   sndbuf - sndbuf / 3;
 	int ret;
 
 	tp->more = false;
@@ -136,7 +145,7 @@ static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool
 		return tcp_wmem_free(tp) && !memory ? 0 : -EAGAIN;
 	}
 	tcp_release(tp);
-	ret = wait_event_interruptible_timeout(&tp->sk.wr, room_or_end(tp, memory), deadline);
+	ret = wait_event_interruptible_timeout(&tp->sk.wr, room_or_end(tp, enough), deadline);
 	tcp_own(tp);
 	return ret ? sock_intr(ret, tp->sk.sndtimeo) : 0;
 }
