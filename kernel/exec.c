@@ -363,6 +363,7 @@ void process_start_init(void)
 {
 	struct process *p = process_alloc();
 	struct user_thread *u;
+	struct thread *t;
 
 	if (!p || pid_alloc() != 1)
 		panic("no memory for init");
@@ -373,7 +374,8 @@ void process_start_init(void)
 	u = user_thread_create(p, "init", init_entry);
 	if (!p->files || !p->fs || IS_ERR(u))
 		panic("no memory for init");
-	u->thread->tid = 1;
+	t = u->thread;
+	t->tid = 1;
 	memcg_fork(p, NULL);
 	process_get(p);
 	spin_lock(&process_lock);
@@ -382,6 +384,6 @@ void process_start_init(void)
 	pid_join_group(p, 1, 1);
 	user_thread_link(u);
 	spin_unlock(&process_lock);
-	thread_start(u->thread);
-	thread_put(u->thread);
+	thread_start(t);
+	thread_put(t);
 }

@@ -224,6 +224,7 @@ static long do_clone(const struct clone *c)
 {
 	struct process *me = current->process, *p = me;
 	struct user_thread *u;
+	struct thread *t;
 	pid_t tid;
 	long err = check_flags(c);
 
@@ -249,7 +250,8 @@ static long do_clone(const struct clone *c)
 			process_drop(p);
 		goto fail_pid;
 	}
-	u->thread->tid = tid;
+	t = u->thread;
+	t->tid = tid;
 	setup_thread(u, c);
 	if ((c->flags & CLONE_PARENT_SETTID) && put_user((uint32_t)tid, c->parent_tid))
 		pr_debug("%s: CLONE_PARENT_SETTID to a bad address\n", me->name);
@@ -267,8 +269,9 @@ static long do_clone(const struct clone *c)
 		link_process(p, me, c->flags);
 	user_thread_link(u);
 	spin_unlock(&process_lock);
-	thread_start(u->thread);
-	thread_put(u->thread);
+	/* From here on it may end, and @u with it. */
+	thread_start(t);
+	thread_put(t);
 
 	if (p != me && (c->flags & CLONE_VFORK)) {
 		/* Killed: we go, the child keeps its own hold on the memory. */
