@@ -215,9 +215,7 @@ static void ofo_insert(struct tcp_sock *tp, struct pbuf *p)
 	if (!charge(tp, p, false))
 		goto drop;
 	tp->last_ofo_seq = p->tcp.seq;
-	p->node.next = prev ? prev->node.next : &tp->ofo.first->node;
-	if (!prev && !tp->ofo.first)
-		p->node.next = NULL;
+	p->node.next = prev ? prev->node.next : tp->ofo.first ? &tp->ofo.first->node : NULL;
 	if (prev)
 		prev->node.next = &p->node;
 	else
