@@ -94,6 +94,19 @@ bool alloc_fail_slow(void)
 #define OOM_ROUNDS   40 /* waits of OOM_WAIT_NS before an allocation gives up */
 #define OOM_WAIT_NS  (25 * NSEC_PER_MSEC)
 
+#define DRAIN_EVERY  (100 * NSEC_PER_MSEC) /* caches were emptied a moment ago: do not look again */
+#define DRAIN_MIN    64 /* pages in per-CPU lists that are worth interrupting all CPUs for */
+
+static bool drain_due(void)
+{
+	static _Atomic uint64_t next;
+	uint64_t now = clock_ns(), n = atomic_load_explicit(&next, memory_order_relaxed);
+
+	return now >= n && atomic_compare_exchange_strong_explicit(&next, &n, now + DRAIN_EVERY,
+								   memory_order_relaxed,
+								   memory_order_relaxed);
+}
+
 /*
  * Cheap places first: what other CPUs hold back, then caches, then a process.
  * Bounded: at most OOM_ROUNDS waits.  A thread that is being killed gets NULL.
@@ -105,16 +118,23 @@ struct page *page_alloc_slow(unsigned order, gfp_t gfp)
 	struct page *p;
 
 	if (!(gfp & GFP_ATOMIC) && pcp_ready && current) {
-		page_drain_pcp();
-		p = page_alloc_try(order, gfp);
-		if (p)
-			return p;
-		slab_drain();
-		kstack_drain();
-		page_drain_pcp();
-		p = page_alloc_try(order, gfp);
-		if (p)
-			return p;
+		struct page_stats s;
+
+		page_stats(&s);
+		if (s.pcp >= DRAIN_MIN) {
+			page_drain_pcp();
+			p = page_alloc_try(order, gfp);
+			if (p)
+				return p;
+		}
+		if (drain_due()) {
+			slab_drain();
+			kstack_drain();
+			page_drain_pcp();
+			p = page_alloc_try(order, gfp);
+			if (p)
+				return p;
+		}
 		for (unsigned i = 0; order <= 3 && current->process && i < OOM_ROUNDS; i++) {
 			if (kill_pending(current))
 				break;

@@ -125,7 +125,7 @@ int vm_fault_locked(struct vm_space *s, uintptr_t addr, unsigned flags);
 struct page *vm_new_anon(void); /* charged, not zeroed; NULL */
 
 /* vm_file.c: what mm/ asks of files. */
-#define FAULT_AROUND 16 /* pages, aligned: a read fault on a file maps those in the cache, too */
+#define FAULT_AROUND 32 /* pages, aligned: a read fault on a file maps those in the cache, too */
 void vm_file_get(struct file *f);
 void vm_file_put(struct file *f);
 int vm_file_check(struct file *f, unsigned *flags); /* may it be mapped so; sets VM_MAYWRITE */
