@@ -95,7 +95,7 @@ void memcg_init(void)
 {
 	memcg_config_init();
 	memcg_root = memcg_alloc(NULL, "");
-	if (!memcg_root || !account_create(NULL, memcg_root) ||
+	if (!memcg_root || !account_init() || !account_create(NULL, memcg_root) ||
 	    (memcg_config.enabled && !stock_init()))
 		panic("memcg: no memory for the root group");
 	memcg_root->id = next_id++;

@@ -5,37 +5,25 @@
 
 struct account *root_account;
 
-/*
- * The slab gives 16-byte aligned memory at best: room to align the account to a
- * cache line, so that its counter lies as the layout says.
- */
-struct account_block {
-	void *start; /* what to free; right before the account */
-};
+static struct kmem_cache *account_cache; /* account and counter; its size is the boot's choice */
 
-static struct account *account_alloc(void)
+bool account_init(void)
 {
-	size_t n = memcg_config.counter_offset + memcg_config.pc->size;
-	char *mem = kzalloc(n + sizeof(struct account_block) + CACHE_LINE, GFP_KERNEL);
-	struct account *a;
-
-	if (!mem)
-		return NULL;
-	a = (struct account *)ALIGN_UP((uintptr_t)mem + sizeof(struct account_block),
-				       (uintptr_t)CACHE_LINE);
-	((struct account_block *)a)[-1].start = mem;
-	return a;
+	account_cache = kmem_cache_create("account",
+					  memcg_config.counter_offset + memcg_config.pc->size,
+					  CACHE_LINE, SLAB_ZERO);
+	return account_cache && owner_init();
 }
 
 struct account *account_create(struct account *parent, struct memcg *group)
 {
-	struct account *a = account_alloc();
+	struct account *a = kmem_cache_alloc(account_cache, GFP_KERNEL);
 
 	if (!a)
 		return NULL;
 	a->owner = parent ? owner_create(a) : &root_owner;
 	if (!a->owner) {
-		kfree(((struct account_block *)a)[-1].start);
+		kmem_cache_free(account_cache, a);
 		return NULL;
 	}
 	a->group = group;
@@ -55,7 +43,7 @@ static void account_free_rcu(struct rcu_head *h)
 {
 	struct account *a = container_of(h, struct account, rcu);
 
-	kfree(((struct account_block *)a)[-1].start);
+	kmem_cache_free(account_cache, a);
 }
 
 /*

@@ -42,12 +42,11 @@ struct account {
 	struct spinlock exact_lock;                /* one charge at a time settles whether it fits */
 	struct rcu_head rcu;
 
-	/* Read by every walk; the packed counter follows on the same line. */
-	struct owner *owner;       /* [I] the root's is root_owner */
-	struct account *parent;    /* [I] NULL for the root; RCU keeps it while this one is reachable */
+	/* Read by walks; the last two by every walk: the packed counter follows on their line. */
 	_Atomic uint32_t pressure; /* [a] charges settling here now: no stock in the subtree */
 	uint32_t depth;            /* [I] root 0 */
-	_Atomic uint64_t seen_high; /* [a] reserved for reclaim */
+	struct owner *owner;       /* [I] the root's is root_owner */
+	struct account *parent;    /* [I] NULL for the root; RCU keeps it while this one is reachable */
 };
 #define HOLDER_BITS (MAX_CPUS / 8)
 
@@ -97,6 +96,7 @@ static inline bool account_is_under(const struct account *a, const struct accoun
 }
 
 /* mm/memcg_account.c */
+bool account_init(void); /* after memcg_config_init(); false without memory */
 struct account *account_create(struct account *parent, struct memcg *group); /* with owner; NULL without memory */
 /* Removed or disabled: charges live on at the parent; freed after a grace period.  May sleep. */
 void account_close(struct account *a);

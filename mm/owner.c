@@ -6,10 +6,17 @@
 
 struct owner root_owner = { .refs = 1, .users = 1 };
 _Atomic int64_t owners_alive;
+static struct kmem_cache *owner_cache;
+
+bool owner_init(void)
+{
+	owner_cache = kmem_cache_create("owner", sizeof(struct owner), CACHE_LINE, SLAB_ZERO);
+	return owner_cache;
+}
 
 struct owner *owner_create(struct account *a)
 {
-	struct owner *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	struct owner *o = kmem_cache_alloc(owner_cache, GFP_KERNEL);
 
 	if (!o)
 		return NULL;
@@ -24,7 +31,7 @@ static void owner_free_rcu(struct rcu_head *h)
 	struct owner *o = container_of(h, struct owner, rcu);
 
 	atomic_fetch_sub_explicit(&owners_alive, 1, memory_order_relaxed);
-	kfree(o);
+	kmem_cache_free(owner_cache, o);
 }
 
 /*

@@ -25,16 +25,20 @@ struct account;
 
 /* Legend: [a] atomic, [r] RCU pointer. */
 struct owner {
-	_Atomic(struct account *) account; /* [r] NULL once closed, for good */
+	/* Line 0: read by every walk, written when the group or its users change. */
+	__cacheline_aligned _Atomic(struct account *) account; /* [r] NULL once closed, for good */
 	_Atomic(struct owner *) parent;    /* [r] set before account is cleared; referenced */
-	_Atomic int64_t refs;              /* [a] */
+	_Atomic uint32_t users;            /* [a] processes and sockets; 0: no stock is kept */
+	/* Line 1: written now and then. */
+	__cacheline_aligned _Atomic int64_t refs; /* [a] */
 	_Atomic int64_t bytes;             /* [a] charged by pages and objects, without what the stocks hold back */
 	_Atomic int32_t remainder;         /* [a] bytes of a charged page that nobody uses; < 1 page when quiet */
-	_Atomic uint32_t users;            /* [a] processes and sockets; 0: no stock is kept */
 	_Atomic bool freed;                /* [a] one of two who see the end frees */
 	struct rcu_head rcu;
 };
+_Static_assert(sizeof(struct owner) == 2 * CACHE_LINE, "an owner is two lines");
 
+bool owner_init(void); /* false without memory */
 struct owner *owner_create(struct account *a); /* one reference, the account's; NULL without memory */
 /**
  * owner_close - the account is going: stand for @parent's account from now on

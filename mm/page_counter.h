@@ -40,10 +40,17 @@ struct page_counter_walk {
  */
 extern _Atomic bool page_counter_protect_xchg;
 
+/* Names of the members, for tools that show who shares which line. */
+struct page_counter_field {
+	const char *name;
+	size_t offset;
+};
+
 struct page_counter_ops {
 	const char *name; /* "packed", "split" */
 	size_t size;      /* bytes of a counter */
 	size_t align;
+	const struct page_counter_field *fields; /* by offset, ended by a NULL name */
 
 	void (*init)(struct page_counter *c, struct page_counter *parent);
 

@@ -235,6 +235,19 @@ static int64_t pc_children_protected(const struct page_counter *c, enum page_cou
 				    memory_order_relaxed);
 }
 
+#define FIELD(f) { #f, offsetof(struct page_counter, f) }
+static const struct page_counter_field pc_fields[] = {
+#if PC_PACKED
+	FIELD(usage), FIELD(limit), FIELD(emin), FIELD(min_usage), FIELD(children_min_usage),
+	FIELD(elow), FIELD(low_usage), FIELD(children_low_usage), FIELD(peak), FIELD(undone),
+	FIELD(parent), { NULL, 0 },
+#else
+	FIELD(usage), FIELD(emin), FIELD(min_usage), FIELD(children_min_usage), FIELD(elow),
+	FIELD(low_usage), FIELD(children_low_usage), FIELD(peak), FIELD(undone), FIELD(limit),
+	FIELD(parent), { NULL, 0 },
+#endif
+};
+
 #define PC_STRING_(x) #x
 #define PC_STRING(x)  PC_STRING_(x)
 #define PC_TABLE_(x)  page_counter_##x
@@ -244,6 +257,7 @@ const struct page_counter_ops PC_TABLE(PC_NAME) = {
 	.name = PC_STRING(PC_NAME),
 	.size = sizeof(struct page_counter),
 	.align = _Alignof(struct page_counter),
+	.fields = pc_fields,
 	.init = pc_init,
 	.try_charge = pc_try_charge,
 	.charge = pc_charge,

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+#
+# The simulator: the accounting core compiled with the compiler's thread-sanitizer
+# calls, linked with arch/sim, which implements those calls itself.
+
+SIM_CC     ?= gcc
+SIM_CFLAGS := -std=gnu11 -O2 -g -I. -Iarch/sim -DTALLY_HOSTED -DTALLY_SIM -D_GNU_SOURCE -Wall -Wextra \
+	-Werror -Wno-unused-parameter -Wno-sign-compare -Wno-address-of-packed-member \
+	-fno-strict-aliasing -fno-common -fno-pie
+# What is simulated.
+SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c \
+	mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c \
+	mm/memcg_config.c net/sock_mem.c
+# What simulates.
+SIM_REST := $(wildcard arch/sim/*.c) kernel/string.c kernel/printf.c
+SIM_TSAN := -fsanitize=thread -Wno-tsan
+
+SIM_CORE_OBJ := $(SIM_CORE:%.c=$(O)/sim/core/%.o)
+SIM_REST_OBJ := $(SIM_REST:%.c=$(O)/sim/rest/%.o)
+SIM_PROGRAMS := $(patsubst tests/sim/%.c,$(O)/sim/%,$(wildcard tests/sim/*.c))
+
+$(SIM_CORE_OBJ): $(O)/sim/core/%.o: %.c mk/sim.mk
+	@mkdir -p $(@D)
+	@echo "  SIMCC   $<"
+	$(Q)$(SIM_CC) $(SIM_CFLAGS) $(SIM_TSAN) -MMD -MP -c -o $@ $<
+
+$(SIM_REST_OBJ) $(SIM_PROGRAMS:$(O)/sim/%=$(O)/sim/rest/tests/sim/%.o): $(O)/sim/rest/%.o: %.c mk/sim.mk
+	@mkdir -p $(@D)
+	@echo "  SIMCC   $<"
+	$(Q)$(SIM_CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM_PROGRAMS): $(O)/sim/%: $(O)/sim/rest/tests/sim/%.o $(SIM_CORE_OBJ) $(SIM_REST_OBJ)
+	@echo "  SIMLD   $@"
+	$(Q)$(SIM_CC) -no-pie -o $@ $^ -lm
+
+-include $(SIM_CORE_OBJ:.o=.d) $(SIM_REST_OBJ:.o=.d)
+
+.PHONY: sim check-sim explore
+## make sim           the accounting core on 72 simulated CPUs: published against simulated, who
+##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records)
+sim: $(O)/sim/recipe
+	$(Q)$< $(if $(QUICK),--quick) $(if $(JSON),--json $(JSON))
+
+## make explore       charge, uncharge, drain, limits, removal under thousands of schedules
+##                    (SEEDS=N, SEED=N replays one)
+explore: $(O)/sim/explore
+	$(Q)$< $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),20000))
+
+## make check-sim     the simulator's own checks and a short exploration
+check-sim: $(O)/sim/recipe $(O)/sim/explore
+	$(Q)tests/sim/run.sh $^
