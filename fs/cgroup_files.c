@@ -238,6 +238,20 @@ static struct account *own_account(struct memcg *m)
 	return memcg_config.enabled || !m->parent ? memcg_account(m) : NULL;
 }
 
+static int64_t real_bytes(struct memcg *m)
+{
+	struct account *a;
+	int64_t bytes = 0;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a && memcg_config.enabled)
+		bytes = stock_real_usage(a);
+	rcu_read_unlock();
+	return bytes;
+}
+
+/* Under the Linux presets with what CPUs hold back, as there; else without. */
 static int current_show(struct seq *s, struct memcg *m)
 {
 	struct account *a;
@@ -245,29 +259,23 @@ static int current_show(struct seq *s, struct memcg *m)
 
 	rcu_read_lock();
 	a = own_account(m);
-	if (a)
+	if (a && memcg_config.linux_rules)
 		pages = account_usage(a);
 	rcu_read_unlock();
+	if (!memcg_config.linux_rules)
+		pages = (real_bytes(m) + (int64_t)PAGE_SIZE - 1) / (int64_t)PAGE_SIZE;
 	show_pages(s, pages);
 	return 0;
 }
 
-/* Beyond Linux: without what CPUs hold back. */
+/* Beyond Linux: without what CPUs hold back, to the byte. */
 static int exact_show(struct seq *s, struct memcg *m)
 {
-	struct account *a;
-	int64_t bytes = 0;
-
-	rcu_read_lock();
-	a = own_account(m);
-	if (a)
-		bytes = account_usage(a) * (int64_t)PAGE_SIZE - (int64_t)stock_cached(a);
-	rcu_read_unlock();
-	seq_printf(s, "%lld\n", (long long)(bytes < 0 ? 0 : bytes));
+	seq_printf(s, "%lld\n", (long long)real_bytes(m));
 	return 0;
 }
 
-/* Beyond Linux: how far memory.current may be above the real usage now. */
+/* Beyond Linux: what may be charged and in use by nobody now, at most. */
 static int error_show(struct seq *s, struct memcg *m)
 {
 	struct account *a;

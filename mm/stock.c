@@ -387,6 +387,40 @@ uint64_t stock_cached(struct account *top)
 	return sum_entries(top, false);
 }
 
+/* Begun movements of all CPUs; *open: one below @top is under way. */
+static uint64_t movements(struct account *top, bool *open)
+{
+	uint64_t sum = 0;
+
+	*open = false;
+	for_each_cpu(c) {
+		struct stock_cpu *s = &per_cpu(stock_cpu, c);
+		struct account *a = atomic_load_explicit(&s->limbo, memory_order_seq_cst);
+
+		*open |= a && account_is_under(a, top);
+		sum += atomic_load_explicit(&s->limbo_seq, memory_order_seq_cst);
+	}
+	return sum;
+}
+
+#define READ_TRIES 4 /* then what was read last: off by what moved meanwhile */
+
+int64_t stock_real_usage(struct account *top)
+{
+	int64_t real = 0;
+	bool open, open_after;
+
+	for (unsigned i = 0; i < READ_TRIES; i++) {
+		uint64_t seq = movements(top, &open);
+		int64_t cached = (int64_t)sum_entries(top, false);
+
+		real = account_usage(top) * (int64_t)PAGE_SIZE - cached;
+		if (movements(top, &open_after) == seq && !open && !open_after)
+			break;
+	}
+	return real > 0 ? real : 0;
+}
+
 uint64_t stock_bound(struct account *top)
 {
 	return sum_entries(top, true);

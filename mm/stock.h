@@ -222,6 +222,12 @@ void stock_sum_deltas(struct account *a, int64_t out[NR_MEMCG_STATS]);
 uint64_t stock_fold_seq_sum(bool *busy);
 /* Bytes held back for the subtree of @a now. Under RCU. */
 uint64_t stock_cached(struct account *a);
+/*
+ * Bytes of @a's subtree that are really in use: usage without what is held back.
+ * Exact if nothing moved between CPUs and counters while it was read (looked at a
+ * few times).  Under RCU.
+ */
+int64_t stock_real_usage(struct account *a);
 /* Most bytes that may be held back for the subtree of @a with the entries there are. Under RCU. */
 uint64_t stock_bound(struct account *a);
 uint64_t stock_counter(enum stock_counter c); /* sum over the CPUs */
