@@ -61,7 +61,7 @@ static int add_kernel(struct exec_args *a, const char *s)
 	return 0;
 }
 
-static int add_user(struct exec_args *a, const char *s)
+static int add_user(struct exec_args *a, uintptr_t s)
 {
 	size_t done = 0;
 
@@ -72,7 +72,7 @@ static int add_user(struct exec_args *a, const char *s)
 		int err;
 
 		if (room) {
-			n = strncpy_from_user(a->buf + a->len + done, s + done, room);
+			n = strncpy_from_user(a->buf + a->len + done, (const char *)(s + done), room);
 			if (n >= 0) {
 				done += (size_t)n + 1;
 				if (done > STRING_MAX)
@@ -96,20 +96,20 @@ static int add_user(struct exec_args *a, const char *s)
 	}
 }
 
-static int add_user_list(struct exec_args *a, const uint64_t *list, unsigned *count)
+static int add_user_list(struct exec_args *a, uintptr_t list, unsigned *count)
 {
 	if (!list)
 		return 0;
-	for (;; list++) {
+	for (;; list += sizeof(uint64_t)) {
 		uint64_t s;
 		int err;
 
-		if (get_user(s, list))
+		if (get_user(s, (const uint64_t *)list))
 			return -EFAULT;
 		if (!s)
 			return 0;
 		(*count)++;
-		err = add_user(a, (const char *)s);
+		err = add_user(a, s);
 		if (err)
 			return err;
 	}
@@ -117,7 +117,7 @@ static int add_user_list(struct exec_args *a, const uint64_t *list, unsigned *co
 
 int exec_args_user(struct exec_args *a, const void *argv, const void *envp)
 {
-	int err = add_user_list(a, argv, &a->argc);
+	int err = add_user_list(a, (uintptr_t)argv, &a->argc);
 
 	if (err)
 		return err;
@@ -128,7 +128,7 @@ int exec_args_user(struct exec_args *a, const void *argv, const void *envp)
 		a->argc = 1;
 	}
 	a->argv_len = a->len;
-	return add_user_list(a, envp, &a->envc);
+	return add_user_list(a, (uintptr_t)envp, &a->envc);
 }
 
 int exec_args_kernel(struct exec_args *a, const char *const *argv, const char *const *envp)

@@ -143,7 +143,7 @@ SYSCALL(msync, uintptr_t addr, size_t len, int flags)
 	return r ? min(r, 0) : vm_sync(current->space, addr, len, flags);
 }
 
-SYSCALL(mincore, uintptr_t addr, size_t len, unsigned char __user *vec)
+SYSCALL(mincore, uintptr_t addr, size_t len, uintptr_t vec)
 {
 	int r = check_range(addr, len, -ENOMEM);
 	unsigned char part[256];
@@ -156,7 +156,7 @@ SYSCALL(mincore, uintptr_t addr, size_t len, unsigned char __user *vec)
 
 		r = vm_mincore(current->space, addr, n, part);
 		if (!r)
-			r = copy_to_user(vec, part, n / PAGE_SIZE);
+			r = copy_to_user((void *)vec, part, n / PAGE_SIZE);
 		addr += n;
 		len -= n;
 		vec += n / PAGE_SIZE;
