@@ -9,8 +9,8 @@
  */
 #include "fs/internal.h"
 
-#define RENAME_NOREPLACE 1u
-#define RENAME_EXCHANGE  2u
+#define RENAME_F_NOREPLACE 1u
+#define RENAME_F_EXCHANGE  2u
 
 static struct mutex rename_lock = MUTEX_INIT(rename_lock, "rename");
 
@@ -300,10 +300,10 @@ static int rename_locked(struct walk *from, struct walk *to, struct dentry *od, 
 	struct dname *name;
 	int err;
 
+	if (nd && (flags & RENAME_F_NOREPLACE))
+		return -EEXIST;
 	if (!is_dir && (from->trailing || to->trailing))
 		return -ENOTDIR;
-	if (nd && (flags & RENAME_NOREPLACE))
-		return -EEXIST;
 	if (is_dir && dentry_is_below(to->d, od))
 		return -EINVAL;
 	if (nd && nd != od && dentry_is_below(from->d, nd))
@@ -345,9 +345,9 @@ int do_renameat(int ofd, const char *opath, int nfd, const char *npath, unsigned
 	struct walk from, to;
 	int err;
 
-	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE))
+	if (flags & ~(RENAME_F_NOREPLACE | RENAME_F_EXCHANGE))
 		return -EINVAL;
-	if (flags & RENAME_EXCHANGE)
+	if (flags & RENAME_F_EXCHANGE)
 		return -EINVAL; /* as file systems without it say */
 	err = walk_parent(&from, ofd, opath);
 	if (err) {
@@ -361,7 +361,10 @@ int do_renameat(int ofd, const char *opath, int nfd, const char *npath, unsigned
 	if (from.d->super != to.d->super)
 		goto out;
 	err = -EBUSY;
-	if (from.kind != LAST_NORMAL || to.kind != LAST_NORMAL)
+	if (from.kind != LAST_NORMAL)
+		goto out;
+	err = (flags & RENAME_F_NOREPLACE) ? -EEXIST : -EBUSY;
+	if (to.kind != LAST_NORMAL)
 		goto out;
 	mutex_lock(&rename_lock);
 	lock_two(from.d, to.d);

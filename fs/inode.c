@@ -16,6 +16,14 @@ uint64_t realtime_ns(void)
 	return clock_ns() + clock_realtime_offset_ns();
 }
 
+void inode_touch(struct inode *i)
+{
+	uint64_t now = realtime_ns();
+
+	atomic_store_explicit(&i->mtime, now, memory_order_relaxed);
+	atomic_store_explicit(&i->ctime, now, memory_order_relaxed);
+}
+
 struct inode *inode_alloc(struct super *s, uint32_t mode)
 {
 	struct inode *i = kmem_cache_alloc(inode_cache, GFP_KERNEL);
@@ -33,7 +41,8 @@ struct inode *inode_alloc(struct super *s, uint32_t mode)
 		i->uid = p->euid;
 		i->gid = p->egid;
 	}
-	i->atime = i->mtime = i->ctime = realtime_ns();
+	inode_touch(i);
+	atomic_init(&i->atime, i->mtime);
 	mutex_init(&i->lock, S_ISDIR(mode) ? "inode.dir" : "inode");
 	i->owner = current_owner();
 	owner_get(i->owner);
@@ -55,9 +64,15 @@ void inode_put(struct inode *i)
 	call_rcu(&i->rcu, inode_free_rcu);
 }
 
-void inode_touch(struct inode *i)
+static bool in_group(const struct process *p, uint32_t gid)
 {
-	i->mtime = i->ctime = realtime_ns();
+	if (p->egid == gid)
+		return true;
+	for (unsigned k = 0; k < min(p->nr_groups, (unsigned)NR_GROUPS); k++) {
+		if (p->groups[k] == gid)
+			return true;
+	}
+	return false;
 }
 
 int inode_permission(const struct inode *i, unsigned want)
@@ -73,7 +88,7 @@ int inode_permission(const struct inode *i, unsigned want)
 	}
 	if (p->euid == i->uid)
 		mode >>= 6;
-	else if (p->egid == i->gid)
+	else if (in_group(p, i->gid))
 		mode >>= 3;
 	return (want & ~mode & 7) ? -EACCES : 0;
 }

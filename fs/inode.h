@@ -37,12 +37,12 @@ struct inode {
 	struct super *super;         /* [I] */
 	uint64_t ino;                /* [I] */
 	_Atomic uint32_t mode;       /* [l] type and permission bits; the type is [I] */
-	uint32_t uid, gid;           /* [l] */
+	_Atomic uint32_t uid, gid;   /* [l] */
 	_Atomic uint32_t nlink;      /* [l] 0: gone when the last reference goes */
 	_Atomic int refs;            /* [a] */
 	uint64_t rdev;               /* [I] */
 	_Atomic loff_t size;         /* [l] bytes */
-	uint64_t atime, mtime, ctime; /* [l] ns since 1970 */
+	_Atomic uint64_t atime, mtime, ctime; /* [l] ns since 1970 */
 	struct mutex lock;
 	void *priv;                  /* the file system's */
 	struct page_index *pages;    /* [I] page cache of the file, or NULL */

@@ -113,10 +113,10 @@ static struct file *open_existing(struct dentry *d, unsigned flags, bool created
 			return ERR_PTR(-ENOTDIR);
 		return file_open_dentry(d, flags);
 	}
-	if (S_ISLNK(i->mode))
-		return ERR_PTR(-ELOOP);
 	if ((flags & O_DIRECTORY) && !S_ISDIR(i->mode))
 		return ERR_PTR(-ENOTDIR);
+	if (S_ISLNK(i->mode))
+		return ERR_PTR(-ELOOP);
 	if (S_ISDIR(i->mode) && ((access_wanted(flags) & MAY_WRITE) || (flags & O_CREAT)))
 		return ERR_PTR(-EISDIR);
 	if (S_ISSOCK(i->mode))
@@ -193,7 +193,7 @@ static struct file *open_create(int dirfd, const char *path, unsigned flags, uns
 		struct dentry *d;
 
 		if (w.kind != LAST_NORMAL || w.trailing) {
-			err = -EISDIR;
+			err = w.kind != LAST_NORMAL && (flags & O_EXCL) ? -EEXIST : -EISDIR;
 			break;
 		}
 		d = walk_last(&w);

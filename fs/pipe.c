@@ -4,7 +4,7 @@
  *
  * A pipe is an inode (of an instance that is mounted nowhere, or a FIFO's)
  * whose `pipe` points here while somebody has it open.  A write of at most
- * PIPE_BUF bytes is never mixed with others: it goes into one page.
+ * 4096 bytes (PIPE_BUF) is never mixed with others: it goes into one page.
  *
  * Invariant: slots [head, tail) hold data, 0 < len each; only the last of them
  *            may be appended to.
@@ -16,7 +16,6 @@
 #include "fs/sys.h"
 
 #define PIPE_SLOTS 16u /* pages: 64 KiB, as on Linux */
-#define PIPE_BUF   4096u
 
 struct pipe_slot {
 	struct page *page;
@@ -26,7 +25,7 @@ struct pipe_slot {
 struct pipe {
 	struct mutex lock;
 	struct wait_queue rd_wait, wr_wait; /* readers, writers (and openers of FIFOs) */
-	unsigned head, tail;                /* slot numbers, modulo PIPE_SLOTS */
+	_Atomic unsigned head, tail;        /* slot numbers, modulo PIPE_SLOTS; read without the lock */
 	_Atomic unsigned readers, writers;  /* open ends */
 	_Atomic unsigned r_opens, w_opens;  /* opens ever: a FIFO's opener waits for a change */
 	unsigned files;                     /* under fifo_lock: open files of a FIFO or pipe */
@@ -39,9 +38,19 @@ static struct super *pipe_super;
 static struct fs_type pipe_type = { .name = "pipefs" };
 static const struct file_ops pipe_file_ops;
 
+static unsigned pos_of(const _Atomic unsigned *p)
+{
+	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+static void pos_advance(_Atomic unsigned *p) /* lock held: no read-modify-write needed */
+{
+	atomic_store_explicit(p, pos_of(p) + 1, memory_order_relaxed);
+}
+
 static unsigned used_slots(const struct pipe *p)
 {
-	return p->tail - p->head;
+	return pos_of(&p->tail) - pos_of(&p->head);
 }
 
 static struct pipe_slot *slot_at(struct pipe *p, unsigned n)
@@ -63,8 +72,8 @@ static struct pipe *pipe_alloc(void)
 
 static void pipe_free(struct pipe *p)
 {
-	while (p->head != p->tail)
-		page_put(slot_at(p, p->head++)->page);
+	for (; used_slots(p); pos_advance(&p->head))
+		page_put(slot_at(p, pos_of(&p->head))->page);
 	if (p->spare)
 		page_put(p->spare);
 	kfree(p);
@@ -77,8 +86,9 @@ static struct pipe *pipe_of(const struct file *f)
 
 static void slot_done(struct pipe *p)
 {
-	struct page *pg = slot_at(p, p->head++)->page;
+	struct page *pg = slot_at(p, pos_of(&p->head))->page;
 
+	pos_advance(&p->head);
 	if (!p->spare && atomic_load_explicit(&pg->refs, memory_order_relaxed) == 1)
 		p->spare = pg;
 	else
@@ -92,9 +102,7 @@ static bool nonblock(const struct file *f)
 
 static bool can_read(struct pipe *p)
 {
-	return __atomic_load_n(&p->head, __ATOMIC_RELAXED) !=
-		       __atomic_load_n(&p->tail, __ATOMIC_RELAXED) ||
-	       !atomic_load_explicit(&p->writers, memory_order_relaxed);
+	return used_slots(p) || !atomic_load_explicit(&p->writers, memory_order_relaxed);
 }
 
 static ssize_t pipe_read(struct file *f, struct iov_iter *to, loff_t *pos)
@@ -107,8 +115,8 @@ static ssize_t pipe_read(struct file *f, struct iov_iter *to, loff_t *pos)
 		return 0;
 	mutex_lock(&p->lock);
 	for (;;) {
-		while (p->head != p->tail && to->count) {
-			struct pipe_slot *s = slot_at(p, p->head);
+		while (used_slots(p) && to->count) {
+			struct pipe_slot *s = slot_at(p, pos_of(&p->head));
 			size_t n = min((size_t)s->len, to->count);
 			size_t k = copy_to_iter((char *)page_virt(s->page) + s->off, n, to);
 
@@ -136,7 +144,7 @@ static ssize_t pipe_read(struct file *f, struct iov_iter *to, loff_t *pos)
 		mutex_lock(&p->lock);
 	}
 	/* The wake-up that we took belongs to what is left, too. */
-	if (p->head != p->tail && wq_active(&p->rd_wait))
+	if (used_slots(p) && wq_active(&p->rd_wait))
 		wq_wake(&p->rd_wait, 1, EPOLLIN | EPOLLRDNORM);
 	mutex_unlock(&p->lock);
 	if (done && (was_full || wq_active(&p->wr_wait)))
@@ -149,19 +157,16 @@ static bool can_append(struct pipe *p, size_t n)
 {
 	struct pipe_slot *s;
 
-	if (p->head == p->tail)
+	if (!used_slots(p))
 		return false;
-	s = slot_at(p, p->tail - 1);
+	s = slot_at(p, pos_of(&p->tail) - 1);
 	return s->off + s->len + n <= PAGE_SIZE &&
 	       atomic_load_explicit(&s->page->refs, memory_order_relaxed) == 1;
 }
 
 static bool can_write(struct pipe *p)
 {
-	unsigned used = __atomic_load_n(&p->tail, __ATOMIC_RELAXED) -
-			__atomic_load_n(&p->head, __ATOMIC_RELAXED);
-
-	return used < PIPE_SLOTS || !atomic_load_explicit(&p->readers, memory_order_relaxed);
+	return used_slots(p) < PIPE_SLOTS || !atomic_load_explicit(&p->readers, memory_order_relaxed);
 }
 
 /* One piece into one slot.  Bytes, 0 when full, or -errno. */
@@ -172,7 +177,7 @@ static ssize_t write_piece(struct pipe *p, struct iov_iter *from, size_t total)
 	struct page *pg;
 
 	if (can_append(p, min(n, total))) {
-		s = slot_at(p, p->tail - 1);
+		s = slot_at(p, pos_of(&p->tail) - 1);
 		k = copy_from_iter((char *)page_virt(s->page) + s->off + s->len, n, from);
 		s->len += (unsigned)k;
 		return k ? (ssize_t)k : -EFAULT;
@@ -190,11 +195,11 @@ static ssize_t write_piece(struct pipe *p, struct iov_iter *from, size_t total)
 		p->spare = pg;
 		return -EFAULT;
 	}
-	s = slot_at(p, p->tail);
+	s = slot_at(p, pos_of(&p->tail));
 	s->page = pg;
 	s->off = 0;
 	s->len = (unsigned)k;
-	__atomic_store_n(&p->tail, p->tail + 1, __ATOMIC_RELAXED);
+	pos_advance(&p->tail);
 	return (ssize_t)k;
 }
 
@@ -256,16 +261,13 @@ static unsigned pipe_poll(struct file *f, struct poll_table *pt)
 	if (f->mode & FMODE_WRITE)
 		poll_wait(f, &p->wr_wait, pt);
 	if (f->mode & FMODE_READ) {
-		if (__atomic_load_n(&p->head, __ATOMIC_RELAXED) !=
-		    __atomic_load_n(&p->tail, __ATOMIC_RELAXED))
+		if (used_slots(p))
 			ev |= EPOLLIN | EPOLLRDNORM;
 		if (!atomic_load_explicit(&p->writers, memory_order_relaxed) && f->pos)
 			ev |= EPOLLHUP;
 	}
 	if (f->mode & FMODE_WRITE) {
-		if (__atomic_load_n(&p->tail, __ATOMIC_RELAXED) -
-			    __atomic_load_n(&p->head, __ATOMIC_RELAXED) <
-		    PIPE_SLOTS)
+		if (used_slots(p) < PIPE_SLOTS)
 			ev |= EPOLLOUT | EPOLLWRNORM;
 		if (!atomic_load_explicit(&p->readers, memory_order_relaxed))
 			ev |= EPOLLERR;
@@ -281,7 +283,7 @@ static long pipe_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 	if (cmd != 0x541b) /* FIONREAD */
 		return -ENOTTY;
 	mutex_lock(&p->lock);
-	for (unsigned k = p->head; k != p->tail; k++)
+	for (unsigned k = pos_of(&p->head); k != pos_of(&p->tail); k++)
 		n += (int)slot_at(p, k)->len;
 	mutex_unlock(&p->lock);
 	return put_user(n, (int __user *)arg);
