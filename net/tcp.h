@@ -85,7 +85,8 @@ struct tcp_seg {
 	struct list_head link;
 	uint32_t seq, len;
 	uint32_t off;       /* into data */
-	uint32_t truesize;  /* charged */
+	uint32_t truesize;  /* charged, prepaid included */
+	uint32_t prepaid;   /* of it, for bytes still to come; returned when it is sent */
 	uint8_t flags;      /* SEG_* */
 	uint8_t tx;         /* times transmitted, saturating */
 	struct pdata *data; /* NULL without payload */
@@ -300,6 +301,7 @@ void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wn
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
 struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s);
+void tcp_seg_refund(struct tcp_sock *tp, struct tcp_seg *s);
 int tcp_queue_flag(struct tcp_sock *tp, uint8_t flag);    /* SEG_SYN or SEG_FIN */
 uint32_t tcp_pipe(const struct tcp_sock *tp);
 struct pbuf *tcp_packet(const struct ip_addr *src, uint16_t sport, const struct ip_addr *dst,

@@ -31,15 +31,29 @@ struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp)
 	return s;
 }
 
+static void seg_uncharge(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
+{
+	s->truesize -= n;
+	sock_mem_uncharge(&tp->sk.mem, n);
+	atomic_store_explicit(&tp->wmem, atomic_load_explicit(&tp->wmem, memory_order_relaxed) - n,
+			      memory_order_relaxed);
+}
+
+/* Gives back what was charged for bytes that did not come. */
+void tcp_seg_refund(struct tcp_sock *tp, struct tcp_seg *s)
+{
+	uint32_t n = s->prepaid;
+
+	if (!n)
+		return;
+	s->prepaid = 0;
+	seg_uncharge(tp, s, n);
+}
+
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s)
 {
-	if (s->truesize) {
-		sock_mem_uncharge(&tp->sk.mem, s->truesize);
-		atomic_store_explicit(&tp->wmem,
-				      atomic_load_explicit(&tp->wmem, memory_order_relaxed) -
-					      s->truesize,
-				      memory_order_relaxed);
-	}
+	if (s->truesize)
+		seg_uncharge(tp, s, s->truesize);
 	pdata_put(s->data);
 	kmem_cache_free(seg_cache, s);
 }
@@ -89,6 +103,7 @@ static bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 
 	if (!r)
 		return false;
+	tcp_seg_refund(tp, s);
 	r->seq = s->seq + n;
 	r->len = s->len - n;
 	r->off = s->off + n;
@@ -211,6 +226,7 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		if (seg->link.next == &tp->txq || (seg->flags & SEG_PUSH))
 			flags |= TH_PSH;
 	}
+	tcp_seg_refund(tp, seg);
 	wnd = tcp_window(tp);
 	tcp_finish(p, seg->seq, flags & TH_ACK ? tp->rcv_nxt : 0, flags,
 		   syn ? min(wnd, 65535u) : wnd >> tp->rcv_wscale);
@@ -369,6 +385,8 @@ static void tcp_fill(struct tcp_sock *tp, struct tcp_seg *s)
 		s->data = d;
 		s->off = 0;
 		s->len += take;
+		tcp_seg_refund(tp, s);
+		tcp_seg_refund(tp, n);
 		if (take == n->len) {
 			s->truesize += n->truesize;
 			n->truesize = 0;

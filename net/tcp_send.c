@@ -22,10 +22,10 @@ static uint32_t seg_goal(const struct tcp_sock *tp)
  * may be less than @want), -ENOMEM.
  */
 static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, size_t want,
-			 struct tcp_seg **out, uint32_t *charged)
+			 struct tcp_seg **out)
 {
 	struct tcp_seg *s = NULL;
-	uint32_t goal = seg_goal(tp), n, cost;
+	uint32_t goal = seg_goal(tp), n, cost, extra = 0;
 
 	if (tp->tx_next) {
 		s = list_last_entry(&tp->txq, struct tcp_seg, link);
@@ -56,7 +56,18 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 		cost = ALIGN_UP(n, (uint32_t)TRUESIZE_ROUND) + sizeof(struct tcp_seg) +
 		       sizeof(struct pdata) + sizeof(struct pbuf);
 	}
-	if (cost && sock_mem_charge(&tp->sk.mem, cost, CHARGE_NOOOM))
+	if (s && s->prepaid >= cost) {
+		s->prepaid -= cost;
+		*out = s;
+		return n;
+	}
+	/* A stream will fill a new element: one charge for all of it. */
+	if (!s && tp->snd_nxt != tp->snd_una && !tp->nodelay && n < goal) {
+		extra = goal - n + TRUESIZE_ROUND;
+		if (sock_mem_charge(&tp->sk.mem, cost + extra, CHARGE_NOSLEEP))
+			extra = 0;
+	}
+	if (!extra && cost && sock_mem_charge(&tp->sk.mem, cost, CHARGE_NOOOM))
 		return -ENOMEM;
 	if (!s) {
 		s = tcp_seg_alloc(tp);
@@ -65,19 +76,19 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 		if (!s || !s->data) {
 			if (s)
 				tcp_seg_free(tp, s);
-			sock_mem_uncharge(&tp->sk.mem, cost);
+			sock_mem_uncharge(&tp->sk.mem, cost + extra);
 			return -ENOMEM;
 		}
 		list_add_tail(&s->link, &tp->txq);
 		if (!tp->tx_next)
 			tp->tx_next = s;
 	}
-	s->truesize += cost;
+	s->truesize += cost + extra;
+	s->prepaid += extra;
 	atomic_store_explicit(&tp->wmem,
-			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) + cost,
+			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) + cost + extra,
 			      memory_order_relaxed);
 	*out = s;
-	*charged = cost;
 	return n;
 }
 
@@ -165,11 +176,16 @@ static int send_begin(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
 	return 0;
 }
 
+/* Sends what the rules allow; most calls only lengthen a packet that waits for an acknowledgement. */
 static void push(struct tcp_sock *tp, bool more)
 {
+	struct tcp_seg *s = tp->tx_next;
+
 	tp->more = more;
-	if (tp->tx_next)
-		tcp_output(tp, clock_ns());
+	if (!s || (s->link.next == &tp->txq && s->len < tp->mss && tp->snd_nxt != tp->snd_una &&
+		   tp->rto_at && (more || tp->cork || (tp->loopback && !tp->nodelay))))
+		return;
+	tcp_output(tp, clock_ns());
 }
 
 ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len, unsigned flags)
@@ -186,7 +202,6 @@ ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len,
 	err = send_begin(tp, nonblock, deadline);
 	while (!err && done < len) {
 		struct tcp_seg *seg;
-		uint32_t cost;
 		long n;
 
 		err = write_error(tp);
@@ -196,7 +211,7 @@ ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len,
 			err = wait_room(tp, nonblock, deadline, false);
 			continue;
 		}
-		n = append_begin(tp, page, (uint32_t)(off + done), len - done, &seg, &cost);
+		n = append_begin(tp, page, (uint32_t)(off + done), len - done, &seg);
 		if (n < 0) {
 			if (!atomic_load_explicit(&tp->wmem, memory_order_relaxed))
 				err = (int)n;
@@ -248,7 +263,6 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 		err = write_error(tp);
 	while (!err && m->it->count) {
 		struct tcp_seg *seg;
-		uint32_t cost;
 		size_t got;
 		long n;
 
@@ -264,7 +278,7 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 		if (!err)
 			n = append_begin(tp, tp->frag, tp->frag_off,
 					 min_t(size_t, m->it->count, tp->frag_size - tp->frag_off),
-					 &seg, &cost);
+					 &seg);
 		if (n < 0) {
 			if (!atomic_load_explicit(&tp->wmem, memory_order_relaxed))
 				err = (int)n;
