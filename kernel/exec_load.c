@@ -113,9 +113,12 @@ static int map_segment(struct vm_space *space, struct file *f, const struct elf_
 		if (r < 0)
 			return (int)r;
 	}
-	/* What follows the file's bytes in their last page is the start of the zeroed memory. */
+	/*
+	 * What follows the file's bytes in their last page is the start of the zeroed
+	 * memory; up to the page's end, since loaders use what lies behind theirs.
+	 */
 	if (s->filesz && s->memsz > s->filesz && (s->flags & ELF_W))
-		return zero_tail(space, file_end, min(mapped, bias + s->vaddr + s->memsz));
+		return zero_tail(space, file_end, mapped);
 	return 0;
 }
 
