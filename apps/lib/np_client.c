@@ -16,6 +16,7 @@
 
 #define ANSWER_SECONDS 120 /* for each message of the server */
 #define CLOSE_SECONDS  60  /* for the server to close at the end */
+#define NO_LIMIT_SECONDS 1000000 /* what the server is told when only stop ends a test */
 #define ALIGNMENT      8   /* of the server's buffer; what netperf asks for */
 
 static struct np_client *running_client;
@@ -66,7 +67,8 @@ static int bound_socket(int family, unsigned port)
 	if (fd < 0)
 		return -1;
 	set_port(&any, port);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (port)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (struct sockaddr *)&any, addr_len(&any)) < 0) {
 		int e = errno;
 
@@ -256,7 +258,7 @@ static int test(struct np_client *c, int control)
 	m.w[4] = c->recv_size;
 	m.w[5] = ALIGNMENT;
 	m.w[7] = (uint32_t)c->remote_nodelay;
-	m.w[10] = (uint32_t)labs(c->length);
+	m.w[10] = c->length ? (uint32_t)labs(c->length) : NO_LIMIT_SECONDS;
 	m.w[15] = c->remote_data_port;
 	m.w[16] = c->peer.ss_family == AF_INET6 ? NP_INET6 : NP_INET;
 	if (np_send(control, &m) < 0 || np_recv(control, &m, ANSWER_SECONDS) <= 0) {
@@ -275,6 +277,7 @@ static int test(struct np_client *c, int control)
 		goto out;
 	}
 	running_client = c;
+	signal(SIGPIPE, SIG_IGN); /* a server that is gone is an error that can be told */
 	sigaction(SIGALRM, &act, NULL);
 	start = np_now();
 	if (c->length > 0)

@@ -130,8 +130,11 @@ static pid_t start_client(const struct recipe *r, int place, unsigned i, int rea
 	client.tolerant = 1;
 	client.running = say_running;
 	ready_pipe = ready;
-	if (np_client_run(&client) < 0)
+	if (np_client_run(&client) < 0) {
 		memcpy(report.error, client.error, sizeof(report.error));
+		if (!client.msgs && write(ready, "E", 1) != 1)
+			_exit(1);
+	}
 	if (write(reports, &report, sizeof(report)) != sizeof(report))
 		_exit(1);
 	_exit(0);
@@ -172,14 +175,22 @@ static void sleep_for(double seconds)
 		usleep((useconds_t)(left * 1e6) + 1);
 }
 
-static void end_all(const pid_t *pids, unsigned n, int sig)
+/* Ends and reaps; says which ended in a way nobody asked for. */
+static void end_all(const char *what, const pid_t *pids, unsigned n, int sig)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (pids[i] > 0 && sig)
 			kill(pids[i], sig);
-	for (unsigned i = 0; i < n; i++)
-		while (pids[i] > 0 && waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
+	for (unsigned i = 0; i < n; i++) {
+		int status = 0;
+		pid_t pid = 0;
+
+		while (pids[i] > 0 && (pid = waitpid(pids[i], &status, 0)) < 0 && errno == EINTR)
 			;
+		if (pid > 0 && status && !(WIFSIGNALED(status) && WTERMSIG(status) == sig))
+			fprintf(stderr, "experiment: %s %u ended with status %#x\n", what, i,
+				(unsigned)status);
+	}
 }
 
 static int collect(const struct recipe *r, int fd, struct phase *out)
@@ -194,9 +205,9 @@ static int collect(const struct recipe *r, int fd, struct phase *out)
 			fprintf(stderr, "experiment: only %u of %u clients ended\n", i, r->clients);
 			return -1;
 		}
-		if (rep.error[0] || rep.t1 <= rep.t0) {
+		if (rep.error[0] || rep.t1 <= rep.t0 || !rep.t0) {
 			fprintf(stderr, "experiment: client: %s\n",
-				rep.error[0] ? rep.error : "ended before the window");
+				rep.error[0] ? rep.error : "did not run during the window");
 			ret = -1;
 			continue;
 		}
@@ -237,6 +248,11 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 		goto out;
 	}
 
+	if (memchr(names, 'E', r->clients)) {
+		collect(r, reports[0], out); /* prints what went wrong */
+		goto out;
+	}
+
 	for (unsigned i = 0; i < r->clients; i++)
 		kill(clients[i], SIGUSR1);
 	out->charged = counter_read(MEMCG_COUNTERS, "charged_pages");
@@ -250,8 +266,8 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 		kill(clients[i], SIGUSR2);
 	ret = collect(r, reports[0], out);
 out:
-	end_all(clients, r->clients, ret < 0 ? SIGKILL : 0);
-	end_all(servers, nr_servers, SIGTERM);
+	end_all("client", clients, r->clients, ret < 0 ? SIGKILL : 0);
+	end_all("netserver", servers, nr_servers, SIGTERM);
 	close(ready[0]);
 	close(reports[0]);
 	if (ready[1] >= 0)

@@ -11,7 +11,7 @@ while read -r line; do
 	timeout 30 sh -c "$line" >../out 2>&1 </dev/null
 	status=$?
 	cd "$top"
-	echo "### $n: status $status"
+	printf "\n### %d: status %d\n" "$n" "$status"
 	cat out
 	rm -rf "w$n" out
 done <"$list"
