@@ -52,6 +52,11 @@ bool own_get_or_push(struct sock_own *o, struct net_node *n);
  * next, and the caller still owns.
  */
 struct net_node *own_release(struct sock_own *o);
+/* Owned, and work waits. */
+static inline bool own_pending(const struct sock_own *o)
+{
+	return atomic_load_explicit(&o->word, memory_order_relaxed) > 1;
+}
 static inline bool own_held(const struct sock_own *o)
 {
 	return atomic_load_explicit(&o->word, memory_order_relaxed) != 0;

@@ -57,6 +57,7 @@ enum tcp_state {
 #define TCP_RTO_INIT  (1 * NSEC_PER_SEC)
 #define TCP_RTO_MIN   (200 * NSEC_PER_MSEC)
 #define TCP_RTO_MAX   (120 * NSEC_PER_SEC)
+#define TCP_LO_PROBES 4u /* unanswered questions before a loopback time-out counts as a loss */
 #define TCP_DELACK    (40 * NSEC_PER_MSEC)
 #define TCP_CORK_MAX  (200 * NSEC_PER_MSEC) /* partial segments of a corked socket leave then */
 #define TCP_TIMEWAIT  (60 * NSEC_PER_SEC)
@@ -174,7 +175,8 @@ struct tcp_sock {
 	uint32_t cwnd, ssthresh, bytes_acked;
 	uint8_t ca;                 /* enum tcp_ca */
 	uint8_t dupacks, backoff, retries, probes_out;
-	bool rto_probed;            /* loopback: asked before retransmitting */
+	uint8_t rto_probes;         /* loopback: asked so often before retransmitting */
+	uint32_t probe_ts;          /* our timestamp in the last of them */
 	uint32_t recover;           /* recovery ends when this is acknowledged */
 	uint32_t sacked, lost, retrans; /* bytes so marked in txq */
 	uint32_t prior_cwnd, prior_ssthresh;

@@ -156,7 +156,7 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->bytes_acked_total += acked;
 		tp->backoff = 0;
 		tp->retries = 0;
-		tp->rto_probed = false;
+		tp->rto_probes = 0;
 		if (rtt)
 			tcp_rtt_sample(tp, rtt);
 		if (tp->snd_una == tp->snd_nxt)
@@ -169,9 +169,13 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		congestion(tp, p, acked,
 			   !acked && !p->len && !window_moved && flight && !news &&
 				   !(p->tcp.tcp_flags & (TH_SYN | TH_FIN)));
-	/* The answer to a probe shows that the time-out was a loss. */
-	if (tp->rto_probed && !acked && flight && ack == tp->snd_una && tp->ca == CA_OPEN) {
-		tp->rto_probed = false;
+	/*
+	 * The answer to a probe shows that the time-out was a loss.  What was sent
+	 * before the probe is no answer: both ends have the same clock.
+	 */
+	if (tp->rto_probes && !acked && flight && ack == tp->snd_una && tp->ca == CA_OPEN &&
+	    (!(p->tcp.opts & TCP_OPT_TS) || (int32_t)(p->tcp.tsval - tp->probe_ts) >= 0)) {
+		tp->rto_probes = 0;
 		net_count(tcp_timeouts);
 		tcp_enter_loss(tp);
 		tcp_rto_restart(tp, now);

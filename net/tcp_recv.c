@@ -177,7 +177,8 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 			done += got;
 			if (!peek && got) {
 				consume(tp, got, &dead);
-				if (tp->ack_now)
+				/* Packets in the backlog will be acknowledged with it. */
+				if (tp->ack_now && !own_pending(&tp->own))
 					tcp_send_ack(tp, clock_ns());
 			}
 			if (got < n) {

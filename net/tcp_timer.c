@@ -10,7 +10,7 @@
  * On loopback nothing is lost unless somebody asked for it, but the thread that
  * should answer may not run for a long time.  So the first time-out sends an
  * empty probe, which must be answered at once; only an answer that shows a
- * hole, or a second time-out, retransmits.
+ * hole, or TCP_LO_PROBES time-outs without one, retransmits.
  */
 #include "net/tcp.h"
 
@@ -101,9 +101,10 @@ static void rto_expired(struct tcp_sock *tp, uint64_t now)
 	tp->rto_at = 0;
 	if (tp->snd_una == tp->snd_nxt)
 		return;
-	if (tp->loopback && !tp->rto_probed && tp->ca == CA_OPEN &&
+	if (tp->loopback && tp->rto_probes < TCP_LO_PROBES && tp->ca == CA_OPEN &&
 	    !tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV))) {
-		tp->rto_probed = true;
+		tp->rto_probes++;
+		tp->probe_ts = tcp_ts(now);
 		tcp_send_probe(tp, now);
 		tcp_rto_restart(tp, now);
 		return;
@@ -111,7 +112,7 @@ static void rto_expired(struct tcp_sock *tp, uint64_t now)
 	if (gave_up(tp, now))
 		return;
 	net_count(tcp_timeouts);
-	tp->rto_probed = false;
+	tp->rto_probes = 0;
 	tcp_enter_loss(tp);
 	if (tp->backoff < 16)
 		tp->backoff++;
@@ -193,9 +194,9 @@ void tcp_timer_event(struct tcp_sock *tp)
 		tcp_done(tp);
 		return;
 	}
-	if (due(tp->delack_at, now)) {
+	if (due(tp->delack_at, now) || tp->ack_now) {
 		tp->delack_at = 0;
-		if (tp->ack_pending)
+		if (tp->ack_pending || tp->ack_now)
 			tcp_send_ack(tp, now);
 	}
 	if (due(tp->cork_at, now)) {
