@@ -8,9 +8,6 @@ static int counters_show(struct seq *s, void *arg)
 	for (unsigned i = 0; i < NR_STOCK_COUNTERS; i++)
 		seq_printf(s, "%s %llu\n", stock_counter_names[i],
 			   (unsigned long long)stock_counter(i));
-	seq_printf(s, "stock_hits %llu\n",
-		   (unsigned long long)(stock_counter(SC_charges) -
-					stock_counter(SC_stock_misses)));
 	seq_printf(s, "owners %lld\n",
 		   (long long)atomic_load_explicit(&owners_alive, memory_order_relaxed));
 	return 0;

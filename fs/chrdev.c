@@ -42,7 +42,8 @@ static int chrdev_open(struct inode *i, struct file *f)
 		return -ENXIO;
 	f->ops = c->ops;
 	f->priv = c->priv;
-	f->mode |= FMODE_STREAM;
+	if (!c->ops->lseek)
+		f->mode |= FMODE_STREAM;
 	return c->ops->open ? c->ops->open(i, f) : 0;
 }
 

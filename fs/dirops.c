@@ -109,6 +109,7 @@ int do_mknodat(int dirfd, const char *path, unsigned mode, uint64_t rdev)
 	struct walk w;
 	struct dentry *d;
 	struct inode *dir;
+	bool privileged = false;
 
 	switch (mode & S_IFMT) {
 	case 0:
@@ -120,8 +121,7 @@ int do_mknodat(int dirfd, const char *path, unsigned mode, uint64_t rdev)
 		break;
 	case S_IFCHR:
 	case S_IFBLK:
-		if (!capable())
-			return -EPERM;
+		privileged = true;
 		break;
 	case S_IFDIR:
 		return -EPERM;
@@ -131,6 +131,8 @@ int do_mknodat(int dirfd, const char *path, unsigned mode, uint64_t rdev)
 	d = create_begin(&w, dirfd, path, false);
 	if (IS_ERR(d))
 		return (int)PTR_ERR(d);
+	if (privileged && !capable())
+		return create_end(&w, d, -EPERM);
 	dir = w.d->inode;
 	mode = (mode & S_IFMT) | (mode & 07777 & ~fs_umask());
 	return create_end(&w, d, dir->ops->create ? dir->ops->create(dir, d, mode, rdev) : -EPERM);

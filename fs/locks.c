@@ -16,6 +16,7 @@
 #define LOCK_EX 2
 #define LOCK_NB 4
 #define LOCK_UN 8
+#define LOCK_MAND 32
 
 struct file_lock {
 	struct file_lock *next;
@@ -186,6 +187,8 @@ int file_lock_flock(struct file *f, int op)
 	struct file_lock want = { .owner = f, .flock = true, .end = INT64_MAX };
 	int kind = op & ~LOCK_NB;
 
+	if (op & LOCK_MAND)
+		return 0; /* once meant share modes; Linux ignores it */
 	if (kind != LOCK_SH && kind != LOCK_EX && kind != LOCK_UN)
 		return -EINVAL;
 	if (!f->inode)

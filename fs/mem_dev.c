@@ -140,7 +140,23 @@ static ssize_t kmsg_read(struct file *f, struct iov_iter *to, loff_t *pos)
 	return (ssize_t)n;
 }
 
-static const struct file_ops kmsg_ops = { .read = kmsg_read, .write = kmsg_write };
+/* SEEK_SET: from the first line, SEEK_END: only what is to come. */
+static loff_t kmsg_lseek(struct file *f, loff_t off, int whence)
+{
+	uint64_t seq = 0;
+	char b[256];
+
+	if (off)
+		return -ESPIPE;
+	while (whence == SEEK_END && log_read(&seq, b, sizeof(b)))
+		;
+	f->pos = (loff_t)seq;
+	return 0;
+}
+
+static const struct file_ops kmsg_ops = {
+	.read = kmsg_read, .write = kmsg_write, .lseek = kmsg_lseek
+};
 
 #if !defined(TALLY_HOSTED)
 /* One write is one record line; see docs/parts/fs.md. */

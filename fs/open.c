@@ -70,6 +70,7 @@ struct file *file_open_dentry(struct dentry *d, unsigned flags)
 	}
 	if (flags & O_PATH) {
 		f->mode = FMODE_PATH;
+		atomic_fetch_and_explicit(&f->flags, ~O_ACCMODE, memory_order_relaxed);
 		return f;
 	}
 	if (f->ops && f->ops->open) {

@@ -236,8 +236,21 @@ static const char *entry_readlink(struct inode *i, char *buf, size_t n)
 	return proc_node_of(i)->entry->arg;
 }
 
+/* Nothing can be made here; Linux's procfs says so in these words. */
+static int proc_create(struct inode *dir, struct dentry *d, unsigned mode, uint64_t rdev)
+{
+	return -ENOENT;
+}
+
+static int proc_mkdir(struct inode *dir, struct dentry *d, unsigned mode)
+{
+	return -ENOENT;
+}
+
 const struct inode_ops proc_dir_ops = {
 	.lookup = proc_lookup,
+	.create = proc_create,
+	.mkdir = proc_mkdir,
 	.stale = proc_stale,
 	.evict = proc_evict,
 };
