@@ -535,6 +535,7 @@ int ramfs_mount(struct fs_type *t, const char *source, const char *data, struct 
 	struct ramfs_super *rs = kzalloc(sizeof(*rs), GFP_KERNEL);
 	struct super *s = super_alloc(t, source, data);
 	unsigned mode = strcmp(t->name, "tmpfs") ? 0755 : 01777;
+	struct page_stats ps;
 	struct inode *root;
 	int err = -ENOMEM;
 
@@ -548,12 +549,11 @@ int ramfs_mount(struct fs_type *t, const char *source, const char *data, struct 
 	s->priv = rs;
 	s->statfs = ramfs_statfs;
 	s->kill = ramfs_kill;
-	if (!strcmp(t->name, "tmpfs")) { /* half of memory, as on Linux */
-		struct page_stats ps;
-
-		page_stats(&ps);
-		rs->max_pages = ps.total / 2;
-	}
+	page_stats(&ps);
+	if (!strcmp(t->name, "tmpfs"))
+		rs->max_pages = ps.total / 2; /* as on Linux */
+	else if (!strcmp(t->name, "rootfs"))
+		rs->max_pages = ps.total / 8 * 7; /* so that the OOM killer is not the answer to dd */
 	err = parse_options(rs, data, &mode);
 	if (err)
 		goto fail;
