@@ -137,7 +137,8 @@ static int poller_wait(struct poller *p, uint64_t deadline)
 		}
 	}
 	thread_finish_sleep();
-	atomic_store_explicit(&p->triggered, false, memory_order_relaxed);
+	/* A full barrier: what is looked at next must not be older than this. */
+	atomic_exchange_explicit(&p->triggered, false, memory_order_seq_cst);
 	return err;
 }
 
