@@ -39,6 +39,8 @@ enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
  */
 int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags) __must_check;
 void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind);
+/* Only from this CPU's stock: no walk, no event. */
+bool memcg_try_charge(struct owner *o, unsigned pages, enum memcg_kind kind);
 
 /* The same for a page block: sets page->owner and charge_kind.  page_put() uncharges. */
 int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags) __must_check;
@@ -69,8 +71,10 @@ void memcg_user_get(struct owner *o); /* NULL is fine, here and below */
 void memcg_user_put(struct owner *o);
 /* Bytes that could still be charged on the path to the root; SIZE_MAX without a limit. */
 uint64_t memcg_headroom(struct owner *o);
-/* Is at most 1/8 of some limit left? */
+/* Is at most 1/8 of some limit left, as this CPU saw it at its last walk? */
 bool memcg_under_pressure(struct owner *o);
+/* Pages a busy socket may keep as credit: none to speak of near a limit, or under Linux's rules. */
+unsigned memcg_sock_credit(struct owner *o);
 void memcg_event_sock_dropped(struct owner *o);
 
 /* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
@@ -83,20 +87,44 @@ int memcg_path(struct process *p, char *buf, size_t n);
 /**
  * Socket memory (net/sock_mem.c): a socket's byte credit, charged in pages.
  * Embedded in each socket; the socket's ownership protects it.
+ *
+ * A socket that moves data keeps some pages of credit, so most calls are an
+ * addition and a comparison; it gives all of them back when nothing is queued.
+ * Invariant: in use = charged - credit, and credit < give_back between calls.
  */
 struct sock_mem {
-	struct owner *owner;  /* referenced; NULL: root */
-	int64_t credit;       /* bytes charged and not in use, 0 <= credit < PAGE_SIZE between calls */
-	uint64_t pages;       /* charged now */
-	uint64_t used;        /* bytes in use (truesize of what is queued) */
+	struct owner *owner;  /* referenced; NULL: root, credit without end */
+	int64_t credit;       /* bytes charged and not in use */
+	int64_t give_back;    /* bytes of credit at which pages go back: a threshold, or all there is */
+	int64_t charged;      /* bytes; a multiple of PAGE_SIZE */
 };
 void sock_mem_init(struct sock_mem *m, struct owner *o);
+int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags) __must_check;
+void sock_mem_give_back(struct sock_mem *m);
 /* Reserve @bytes for the socket: 0 or -ENOMEM (limit). CHARGE_* flags. */
-int sock_mem_charge(struct sock_mem *m, size_t bytes, unsigned flags) __must_check;
-void sock_mem_uncharge(struct sock_mem *m, size_t bytes);
+static inline __must_check int sock_mem_charge(struct sock_mem *m, size_t bytes, unsigned flags)
+{
+	int64_t left = m->credit - (int64_t)bytes;
+
+	if (unlikely(left < 0))
+		return sock_mem_charge_slow(m, bytes, flags);
+	m->credit = left;
+	return 0;
+}
+static inline void sock_mem_uncharge(struct sock_mem *m, size_t bytes)
+{
+	m->credit += (int64_t)bytes;
+	if (unlikely(m->credit >= m->give_back))
+		sock_mem_give_back(m);
+}
+/* Bytes in use: truesize of what is queued. */
+static inline uint64_t sock_mem_used(const struct sock_mem *m)
+{
+	return (uint64_t)(m->charged - m->credit);
+}
 /* Accept: move the whole charge to @o; forced. */
 void sock_mem_move(struct sock_mem *m, struct owner *o);
-void sock_mem_destroy(struct sock_mem *m); /* used must be 0; gives everything back */
+void sock_mem_destroy(struct sock_mem *m); /* gives everything back; nothing may be in use */
 /* Is the owner's group (or an ancestor) near its limit: shrink windows. */
 bool sock_mem_pressure(const struct sock_mem *m);
 /* Bytes that could still be charged on the path to the root now; SIZE_MAX without a limit. */

@@ -114,17 +114,35 @@ uint64_t memcg_headroom(struct owner *o)
 
 bool memcg_under_pressure(struct owner *o)
 {
+	struct stock_entry *e = stock_find(&this_cpu(stock_cpu), o);
 	bool tight = false;
 
+	/* No shared line is read; a CPU that has not walked for this owner yet looks. */
+	if (likely(e))
+		return atomic_load_explicit(&e->tight, memory_order_relaxed);
 	rcu_read_lock();
 	for (struct account *a = owner_account(o); a->parent && !tight; a = a->parent) {
 		int64_t most = memcg_config.pc->get(account_counter(a), PC_MAX);
 
-		tight = most < PAGE_COUNTER_MAX &&
-			most - memcg_config.pc->usage(account_counter(a)) <= most / 8;
+		tight = most - memcg_config.pc->usage(account_counter(a)) <= most / 8;
 	}
 	rcu_read_unlock();
 	return tight;
+}
+
+#define SOCK_CREDIT     16 /* pages: one super-packet of TCP */
+#define SOCK_CREDIT_FOR 64 /* pages: a CPU whose walks are smaller than this is near a limit */
+
+unsigned memcg_sock_credit(struct owner *o)
+{
+	struct stock_entry *e;
+
+	if (!o || memcg_config.linux_rules)
+		return 0;
+	e = stock_find(&this_cpu(stock_cpu), o);
+	return e && atomic_load_explicit(&e->batch, memory_order_relaxed) >= SOCK_CREDIT_FOR
+		       ? SOCK_CREDIT
+		       : 0;
 }
 
 void memcg_event_sock_dropped(struct owner *o)

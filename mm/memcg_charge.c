@@ -65,8 +65,7 @@ static bool walk(struct stock_cpu *s, struct account *a, uint64_t pages, struct 
 {
 	struct page_counter *refused;
 
-	w->headroom = PAGE_COUNTER_MAX;
-	w->over_high = false;
+	*w = (struct page_counter_walk){ .headroom = PAGE_COUNTER_MAX };
 	if (!account_counts(a))
 		return true;
 	stock_tick(s, walks);
@@ -148,6 +147,7 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		extra = want * PAGE_SIZE - bytes;
 		if (e) {
 			stock_set_batch(e, stock_batch(w.headroom));
+			atomic_store_explicit(&e->tight, w.tight, memory_order_relaxed);
 			if (extra)
 				extra = stock_put(s, e, o, a, extra);
 		}
@@ -161,8 +161,10 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		if (unlikely(w.over_high))
 			memcg_note_high(a);
 	} else {
-		if (e)
+		if (e) {
 			stock_set_batch(e, stock_batch(0));
+			atomic_store_explicit(&e->tight, true, memory_order_relaxed);
+		}
 		if (!memcg_config.linux_rules)
 			ok = memcg_exact_charge(a, pages, over) == EXACT_CHARGED;
 		if (!ok && flags & CHARGE_NOFAIL) {
@@ -206,10 +208,7 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 		if (result != ONCE_CHARGED && !tries)
 			account_event(over, MEMCG_EV_MAX);
 		if (ok) {
-			struct stock_cpu *s = &this_cpu(stock_cpu);
-
-			stock_bump(&s->nr_charges, 1);
-			stock_bump(&s->charged, bytes);
+			stock_bump(&this_cpu(stock_cpu).charged, bytes);
 			err = 0;
 		}
 		group = !ok && can_sleep ? memcg_tryget(over->group) : NULL;
@@ -278,58 +277,92 @@ static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg
 	rcu_read_unlock();
 }
 
-static __always_inline int charge(struct owner *o, uint64_t bytes, enum memcg_kind kind,
-				  unsigned flags)
+/*
+ * The fast paths look only at the entry this CPU used last, so that nothing has to
+ * be kept across a call; the second try below looks further.
+ */
+static __always_inline bool charge_fast(struct stock_cpu *s, struct owner *o, uint64_t bytes,
+					enum memcg_kind kind)
 {
-	struct stock_cpu *s = &this_cpu(stock_cpu);
-	struct stock_entry *e = stock_find(s, o);
+	struct stock_entry *e = s->last_entry;
 
-	if (unlikely(!e || !stock_take(e, bytes)))
-		return charge_slow(o, bytes, kind, flags);
+	if (unlikely(s->last != o || !stock_take(e, bytes)))
+		return false;
 	stock_count(e, kind, (int64_t)bytes);
-	stock_bump(&s->nr_charges, 1);
 	stock_bump(&s->charged, bytes);
-	return 0;
+	stock_bump(&s->hits, 1);
+	return true;
 }
 
-static __always_inline void uncharge(struct owner *o, uint64_t bytes, enum memcg_kind kind)
+static __always_inline bool uncharge_fast(struct stock_cpu *s, struct owner *o, uint64_t bytes,
+					  enum memcg_kind kind)
+{
+	struct stock_entry *e = s->last_entry;
+
+	if (unlikely(s->last != o || !stock_give(e, bytes)))
+		return false;
+	stock_count(e, kind, -(int64_t)bytes);
+	return true;
+}
+
+static __noinline int charge_again(struct owner *o, uint64_t bytes, enum memcg_kind kind,
+				   unsigned flags)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
-	struct stock_entry *e = stock_find(s, o);
 
-	stock_bump(&s->nr_uncharges, 1);
-	stock_bump(&s->uncharged, bytes);
-	if (unlikely(!e || !stock_give(e, bytes))) {
-		uncharge_slow(o, bytes, kind);
+	if (!o || !bytes)
+		return 0;
+	if (s->last != o && stock_find_set(s, o) && charge_fast(s, o, bytes, kind))
+		return 0;
+	return charge_slow(o, bytes, kind, flags);
+}
+
+static __noinline void uncharge_again(struct owner *o, uint64_t bytes, enum memcg_kind kind)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+
+	if (!o || !bytes)
 		return;
-	}
-	stock_count(e, kind, -(int64_t)bytes);
+	if (s->last != o && stock_find_set(s, o) && uncharge_fast(s, o, bytes, kind))
+		return;
+	uncharge_slow(o, bytes, kind);
 }
 
 int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags)
 {
-	if (!o || !pages)
+	uint64_t bytes = (uint64_t)pages << PAGE_SHIFT;
+
+	if (likely(o && charge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
 		return 0;
-	return charge(o, (uint64_t)pages << PAGE_SHIFT, kind, flags);
+	return charge_again(o, bytes, kind, flags);
 }
 
 void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind)
 {
-	if (o && pages)
-		uncharge(o, (uint64_t)pages << PAGE_SHIFT, kind);
+	uint64_t bytes = (uint64_t)pages << PAGE_SHIFT;
+
+	if (unlikely(!o || !uncharge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
+		uncharge_again(o, bytes, kind);
+}
+
+bool memcg_try_charge(struct owner *o, unsigned pages, enum memcg_kind kind)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+
+	return !o || (stock_find(s, o) && charge_fast(s, o, (uint64_t)pages << PAGE_SHIFT, kind));
 }
 
 int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsigned flags)
 {
-	if (!o || !bytes)
+	if (likely(o && charge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
 		return 0;
-	return charge(o, bytes, kind, flags);
+	return charge_again(o, bytes, kind, flags);
 }
 
 void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind)
 {
-	if (o && bytes)
-		uncharge(o, bytes, kind);
+	if (unlikely(!o || !uncharge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
+		uncharge_again(o, bytes, kind);
 }
 
 int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags)

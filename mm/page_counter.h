@@ -30,7 +30,8 @@ enum page_counter_limit { PC_MIN, PC_LOW, PC_HIGH, PC_MAX, NR_PC_LIMITS };
 /* What a walk saw on its way, for the caller's next decision. */
 struct page_counter_walk {
 	int64_t headroom; /* smallest max - usage after the charge, over all levels */
-	bool over_high;   /* some level is above its high; false if that was not looked at */
+	bool over_high;   /* some level is above its high */
+	bool tight;       /* some level has at most 1/8 of its max left */
 };
 
 /*

@@ -125,50 +125,45 @@ static void undo(struct page_counter *c, const struct page_counter *end, int64_t
 	}
 }
 
+/* What the walk tells about one level with @now pages and @most allowed. */
+static inline void note_walk(struct page_counter_walk *walk, struct page_counter *c, int64_t now,
+			     int64_t most)
+{
+	int64_t room = most - now;
+
+	propagate_protection(c, now);
+	note_peak(c, now);
+	if (room < walk->headroom)
+		walk->headroom = room;
+	walk->tight |= room <= most / 8;
+	walk->over_high |= now > limit_of(c, PC_HIGH);
+}
+
 static bool pc_try_charge(struct page_counter *pc, int64_t n, struct page_counter **refused,
 			  struct page_counter_walk *walk)
 {
-	int64_t headroom = PAGE_COUNTER_MAX;
-	bool high = false;
-
+	*walk = (struct page_counter_walk){ .headroom = PAGE_COUNTER_MAX };
 	for (struct page_counter *c = pc; c; c = c->parent) {
 		/* Pairs with set(): usage is written before max is read. */
 		int64_t now = atomic_fetch_add_explicit(&c->usage, n, memory_order_seq_cst) + n;
-		int64_t room = atomic_load_explicit(&c->limit[PC_MAX], memory_order_seq_cst) - now;
+		int64_t most = atomic_load_explicit(&c->limit[PC_MAX], memory_order_seq_cst);
 
-		if (unlikely(room < 0)) {
+		if (unlikely(now > most)) {
 			undo(pc, c->parent, n);
 			*refused = c;
 			return false;
 		}
-		propagate_protection(c, now);
-		note_peak(c, now);
-		if (room < headroom)
-			headroom = room;
-		high |= now > limit_of(c, PC_HIGH);
+		note_walk(walk, c, now, most);
 	}
-	walk->headroom = headroom;
-	walk->over_high = high;
 	return true;
 }
 
 static void pc_charge(struct page_counter *pc, int64_t n, struct page_counter_walk *walk)
 {
-	int64_t headroom = PAGE_COUNTER_MAX;
-	bool high = false;
-
-	for (struct page_counter *c = pc; c; c = c->parent) {
-		int64_t now = atomic_fetch_add_explicit(&c->usage, n, memory_order_seq_cst) + n;
-		int64_t room = limit_of(c, PC_MAX) - now;
-
-		propagate_protection(c, now);
-		note_peak(c, now);
-		if (room < headroom)
-			headroom = room;
-		high |= now > limit_of(c, PC_HIGH);
-	}
-	walk->headroom = headroom;
-	walk->over_high = high;
+	*walk = (struct page_counter_walk){ .headroom = PAGE_COUNTER_MAX };
+	for (struct page_counter *c = pc; c; c = c->parent)
+		note_walk(walk, c, atomic_fetch_add_explicit(&c->usage, n, memory_order_seq_cst) + n,
+			  limit_of(c, PC_MAX));
 }
 
 static void pc_uncharge(struct page_counter *pc, int64_t n)

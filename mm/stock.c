@@ -149,6 +149,7 @@ struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct
 	owner_get(o);
 	e = &s->table->entries[i];
 	stock_set_batch(e, batch_now(a));
+	atomic_store_explicit(&e->tight, false, memory_order_relaxed);
 	/* The tag changed in evict(): a thief who sees the new owner and an old word fails. */
 	atomic_store_explicit(&s->table->owners[i], o, memory_order_release);
 	w = atomic_load_explicit(&e->word, memory_order_relaxed);
@@ -426,30 +427,35 @@ uint64_t stock_bound(struct account *top)
 	return sum_entries(top, true);
 }
 
+/* Bytes charged ever, less what is in use now, is what was given back: no counter on that path. */
+static uint64_t bytes_in_use(void)
+{
+	int64_t st[NR_MEMCG_STATS], sum = 0;
+
+	memcg_stat_read(root_account, st);
+	for (unsigned i = 0; i < NR_MEMCG_KINDS; i++)
+		sum += st[i];
+	return (uint64_t)sum;
+}
+
 uint64_t stock_counter(enum stock_counter which)
 {
 	uint64_t sum = 0;
 
+	if (!memcg_config.enabled)
+		return 0;
 	for_each_cpu(c) {
 		struct stock_cpu *s = &per_cpu(stock_cpu, c);
 
-		switch (which) {
-		case SC_charges:
-			sum += atomic_load_explicit(&s->nr_charges, memory_order_relaxed);
-			break;
-		case SC_uncharges:
-			sum += atomic_load_explicit(&s->nr_uncharges, memory_order_relaxed);
-			break;
-		case SC_charged_pages:
+		if (which == SC_charged_pages || which == SC_uncharged_pages)
 			sum += atomic_load_explicit(&s->charged, memory_order_relaxed);
-			break;
-		case SC_uncharged_pages:
-			sum += atomic_load_explicit(&s->uncharged, memory_order_relaxed);
-			break;
-		default:
+		else if (which == SC_stock_hits)
+			sum += atomic_load_explicit(&s->hits, memory_order_relaxed);
+		else
 			sum += atomic_load_explicit(&s->counters[which], memory_order_relaxed);
-		}
 	}
+	if (which == SC_uncharged_pages)
+		sum -= bytes_in_use();
 	if (which == SC_charged_pages || which == SC_uncharged_pages)
 		sum = DIV_ROUND_UP(sum, PAGE_SIZE);
 	return sum;

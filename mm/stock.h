@@ -52,6 +52,7 @@ struct stock_entry {
 	_Atomic uint32_t cap;                      /* [c] bytes; more than this goes back */
 	_Atomic uint32_t batch;                    /* [c] pages of the next walk */
 	_Atomic int64_t delta[NR_MEMCG_STATS];     /* [c] statistics not yet folded */
+	_Atomic bool tight;                        /* [c] the last walk came near a limit */
 };
 _Static_assert(sizeof(struct stock_entry) == 2 * CACHE_LINE, "an entry is two lines");
 _Static_assert(offsetof(struct stock_entry, delta[MEMCG_PGTABLE]) < CACHE_LINE,
@@ -64,10 +65,9 @@ struct stock_table {
 
 /* One list makes the struct, the sums and /proc/tally/memcg_counters. */
 #define STOCK_COUNTERS(X)                                                                          \
-	X(charges, "calls that charged")                                                           \
-	X(charged_pages, "pages they charged (bytes rounded up in the sum)")                       \
-	X(uncharges, "calls that gave back")                                                       \
-	X(uncharged_pages, "pages they gave back")                                                 \
+	X(charged_pages, "pages charged, bytes counted in parts")                                  \
+	X(uncharged_pages, "pages given back")                                                     \
+	X(stock_hits, "charges met from the stock of the CPU")                                     \
 	X(stock_misses, "charges that did not find enough in the stock")                           \
 	X(uncharge_misses, "uncharges that did not fit into the stock")                            \
 	X(walks, "walks over the counters that charged")                                           \
@@ -91,8 +91,8 @@ struct stock_cpu {
 	struct owner *last;             /* [c] owner of the entry used last, or NULL */
 	struct stock_entry *last_entry; /* [c] */
 	struct stock_table *table;      /* constant after memcg_init() */
-	_Atomic uint64_t charged, uncharged; /* [c] bytes */
-	_Atomic uint64_t nr_charges, nr_uncharges; /* [c] */
+	_Atomic uint64_t charged;       /* [c] bytes, ever */
+	_Atomic uint64_t hits;          /* [c] charges met from the stock */
 
 	/* Movement of charge that nobody can see: read by who settles a refusal. */
 	__cacheline_aligned _Atomic(struct account *) limbo; /* [c] whose path; NULL: nothing in flight */

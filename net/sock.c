@@ -245,7 +245,7 @@ static int get_socket_option(struct sock *s, int name, void *val, unsigned *len)
 
 		m[1] = atomic_load_explicit(&s->rcvbuf, memory_order_relaxed);
 		m[3] = atomic_load_explicit(&s->sndbuf, memory_order_relaxed);
-		m[5] = (uint32_t)s->mem.used;
+		m[5] = (uint32_t)sock_mem_used(&s->mem);
 		*len = min_t(unsigned, *len, sizeof(m));
 		memcpy(val, m, *len);
 		return 0;

@@ -2,73 +2,80 @@
 /*
  * Socket memory: a socket's bytes, charged to its group in pages.
  *
- * A socket's credit is what it has charged and does not use; it stays below one
- * page between calls, so `pages` says what the socket really costs, rounded up.
- * Taking and giving whole pages is cheap: they come from this CPU's stock of the
- * group (mm/stock.h).
+ * The credit is what a socket has charged and does not use.  One that needs more
+ * takes a few pages at once, one that has many gives some back, and one with
+ * nothing queued gives all back: an idle socket costs nothing, a busy one reaches
+ * its group's stock (mm/stock.h) a few times less often than it moves data.  How
+ * many pages that may be is accounting's to say (memcg_sock_credit()); near a limit
+ * it is none, so credit keeps nobody from memory.
  *
  * Locks: the socket's own protects its sock_mem.
  */
 #include "mm/memcg.h"
 
+#define ENDLESS (1LL << 60) /* credit of sockets of the root group */
+
+/* At most @keep pages of credit stay; with nothing in use none does. */
+static void set_threshold(struct sock_mem *m, unsigned keep)
+{
+	int64_t most = (int64_t)(2 * keep + 1) << PAGE_SHIFT;
+
+	m->give_back = m->charged && m->charged < most ? m->charged : most;
+}
+
 void sock_mem_init(struct sock_mem *m, struct owner *o)
 {
 	m->owner = o;
-	m->credit = 0;
-	m->pages = 0;
-	m->used = 0;
+	m->charged = m->credit = o ? 0 : ENDLESS;
+	m->give_back = o ? (int64_t)PAGE_SIZE : INT64_MAX;
 	owner_get(o);
 	memcg_user_get(o);
 }
 
-int sock_mem_charge(struct sock_mem *m, size_t bytes, unsigned flags)
+int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags)
 {
-	int64_t credit = m->credit - (int64_t)bytes;
+	uint64_t lack = bytes - (uint64_t)m->credit;
+	unsigned pages = (unsigned)((lack + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	unsigned extra = memcg_sock_credit(m->owner);
 
-	if (credit < 0 && m->owner) {
-		unsigned pages = (unsigned)(((uint64_t)-credit + PAGE_SIZE - 1) >> PAGE_SHIFT);
-
-		if (unlikely(memcg_charge(m->owner, pages, MEMCG_SOCK, flags)))
-			return -ENOMEM;
-		m->pages += pages;
-		credit += (int64_t)pages << PAGE_SHIFT;
-	}
-	m->used += bytes;
-	if (m->owner)
-		m->credit = credit;
+	/* Ahead only what can be had for nothing: never at the price of reclaim or a refusal. */
+	if (extra && memcg_try_charge(m->owner, pages + extra, MEMCG_SOCK))
+		pages += extra;
+	else if (memcg_charge(m->owner, pages, MEMCG_SOCK, flags))
+		return -ENOMEM;
+	m->charged += (int64_t)pages << PAGE_SHIFT;
+	m->credit += ((int64_t)pages << PAGE_SHIFT) - (int64_t)bytes;
+	set_threshold(m, extra);
 	return 0;
 }
 
-void sock_mem_uncharge(struct sock_mem *m, size_t bytes)
+void sock_mem_give_back(struct sock_mem *m)
 {
-	int64_t credit = m->credit + (int64_t)bytes;
+	unsigned keep = m->credit < m->charged ? memcg_sock_credit(m->owner) : 0;
+	int64_t pages = (m->credit >> PAGE_SHIFT) - keep;
 
-	m->used -= bytes;
-	if (!m->owner)
-		return;
-	m->credit = credit & (int64_t)(PAGE_SIZE - 1);
-	if (credit >= (int64_t)PAGE_SIZE) {
-		unsigned pages = (unsigned)(credit >> PAGE_SHIFT);
-
-		m->pages -= pages;
-		memcg_uncharge(m->owner, pages, MEMCG_SOCK);
+	if (pages > 0) {
+		m->charged -= pages << PAGE_SHIFT;
+		m->credit -= pages << PAGE_SHIFT;
+		memcg_uncharge(m->owner, (unsigned)pages, MEMCG_SOCK);
 	}
+	set_threshold(m, keep);
 }
 
 void sock_mem_move(struct sock_mem *m, struct owner *o)
 {
-	uint64_t used = m->used;
+	uint64_t used = sock_mem_used(m);
 
 	if (m->owner == o)
 		return;
 	owner_get(o); /* before the old one goes: it may be above it */
-	sock_mem_uncharge(m, used);
+	m->credit += (int64_t)used;
 	sock_mem_destroy(m);
 	sock_mem_init(m, o);
 	owner_put(o);
 	/* Bytes that are queued already cannot be refused any more. */
 	if (sock_mem_charge(m, used, CHARGE_NOFAIL))
-		m->used = used;
+		m->credit = -(int64_t)used;
 }
 
 void sock_mem_destroy(struct sock_mem *m)
@@ -77,13 +84,13 @@ void sock_mem_destroy(struct sock_mem *m)
 
 	if (!o)
 		return;
-	if (m->pages)
-		memcg_uncharge(o, (unsigned)m->pages, MEMCG_SOCK);
-	m->pages = 0;
-	m->credit = 0;
-	m->owner = NULL;
+	if (m->charged)
+		memcg_uncharge(o, (unsigned)(m->charged >> PAGE_SHIFT), MEMCG_SOCK);
 	memcg_user_put(o);
 	owner_put(o);
+	m->owner = NULL;
+	m->charged = m->credit = ENDLESS;
+	m->give_back = INT64_MAX;
 }
 
 bool sock_mem_pressure(const struct sock_mem *m)
