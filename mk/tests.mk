@@ -4,7 +4,7 @@
 # everything that drives QEMU.  Parts write one line "NAME: N passed, N failed"
 # and the sum closes the output (tools/check-all).
 
-CHECK_PARTS := layers
+CHECK_PARTS := layers docs
 ifneq ($(wildcard mk/host.mk),)
 CHECK_PARTS += host
 endif
@@ -21,6 +21,11 @@ check: $(O)/tally.elf $(PLUGINS)
 ## make check-layers  include lines respect the layers (docs/architecture.md)
 check-layers:
 	$(Q)tools/check-layers
+
+## make check-docs    docs/parameters.md lists the parameters that there are
+.PHONY: check-docs
+check-docs:
+	$(Q)tools/check-docs
 
 ## make check-qemu    tests/qemu: the runner, boot topologies, shell, netperf
 check-qemu: $(O)/tally.elf $(PLUGINS)
