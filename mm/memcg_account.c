@@ -60,10 +60,12 @@ void account_close(struct account *a)
 	memcg_config.pc->set(account_counter(a), PC_MIN, 0);
 	memcg_config.pc->set(account_counter(a), PC_LOW, 0);
 	owner_close(o, a->parent->owner);
-	rcu_read_lock();
-	stock_sweep(a, o);
-	stock_forget(&this_cpu(stock_cpu), o);
-	rcu_read_unlock();
+	if (memcg_config.enabled) {
+		rcu_read_lock();
+		stock_sweep(a, o);
+		stock_forget(&this_cpu(stock_cpu), o);
+		rcu_read_unlock();
+	}
 	owner_put(o);
 	call_rcu(&a->rcu, account_free_rcu);
 }

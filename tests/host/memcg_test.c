@@ -624,6 +624,36 @@ static void test_sockets(void **state)
 	run_presets(2, sockets_body);
 }
 
+/* memcg=off: groups exist, accept limits, count nothing. */
+static void off_body(void)
+{
+	struct memcg *a, *b;
+	struct sock_mem m;
+
+	start();
+	HOST_CHECK(!memcg_enabled());
+	a = make(memcg_root, "a", true);
+	b = make(a, "b", false);
+	HOST_CHECK(!owner_of(b));
+	memcg_set_max(b, 1);
+	sock_mem_init(&m, owner_of(b));
+	HOST_CHECK_EQ(sock_mem_charge(&m, 1 << 20, 0), 0);
+	HOST_CHECK_EQ(sock_mem_used(&m), 1 << 20);
+	sock_mem_uncharge(&m, 1 << 20);
+	sock_mem_destroy(&m);
+	HOST_CHECK_EQ(memcg_charge(owner_of(b), 5, MEMCG_ANON, 0), 0);
+	HOST_CHECK_EQ(usage(b), 0);
+	HOST_CHECK_EQ(stock_counter(SC_charged_pages), 0);
+	HOST_CHECK_EQ(memcg_remove(b), 0);
+	HOST_CHECK_EQ(memcg_remove(a), 0);
+}
+
+static void test_off(void **state)
+{
+	preset = "off";
+	assert_int_equal(host_run(2, off_body), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -631,7 +661,7 @@ int main(void)
 		cmocka_unit_test(test_no_false_refusal), cmocka_unit_test(test_last_page),
 		cmocka_unit_test(test_removal),        cmocka_unit_test(test_nested_removal),
 		cmocka_unit_test(test_cycles),         cmocka_unit_test(test_control),
-		cmocka_unit_test(test_sockets),
+		cmocka_unit_test(test_sockets),        cmocka_unit_test(test_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
