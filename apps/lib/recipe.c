@@ -39,10 +39,21 @@ struct report {
 	char error[160];
 };
 
+/* Counters of /proc/tally/memcg_counters and the fields they become, per message. */
+static const struct {
+	const char *key, *field;
+} counters[] = {
+	{ "charged_pages", "charges_per_msg" },
+	{ "walks", "walks_per_msg" },
+	{ "uncharge_walks", "uncharge_walks_per_msg" },
+};
+#define NR_COUNTERS 3
+_Static_assert(sizeof(counters) / sizeof(counters[0]) == NR_COUNTERS, "one value each");
+
 struct phase {
 	double mbps; /* sum over the clients */
 	double msgs;
-	double charged, walks; /* differences of the kernel's counters */
+	double counters[NR_COUNTERS]; /* differences of the kernel's */
 };
 
 static struct np_client client;
@@ -255,13 +266,13 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 
 	for (unsigned i = 0; i < r->clients; i++)
 		kill(clients[i], SIGUSR1);
-	out->charged = counter_read(MEMCG_COUNTERS, "charged_pages");
-	out->walks = counter_read(MEMCG_COUNTERS, "walks");
+	for (int i = 0; i < NR_COUNTERS; i++)
+		out->counters[i] = -counter_read(MEMCG_COUNTERS, counters[i].key);
 	mark_begin(place);
 	sleep_for(r->seconds);
 	mark_end();
-	out->charged = counter_read(MEMCG_COUNTERS, "charged_pages") - out->charged;
-	out->walks = counter_read(MEMCG_COUNTERS, "walks") - out->walks;
+	for (int i = 0; i < NR_COUNTERS; i++)
+		out->counters[i] += counter_read(MEMCG_COUNTERS, counters[i].key);
 	for (unsigned i = 0; i < r->clients; i++)
 		kill(clients[i], SIGUSR2);
 	ret = collect(r, reports[0], out);
@@ -356,7 +367,8 @@ static void put_variant(struct record *rec, const struct recipe *r)
 
 static void put_results(const struct recipe *r, struct phase (*rounds)[2])
 {
-	double mbps[64], ratio[64], charges[64], walks[64], tax, low = INFINITY, high = -INFINITY;
+	double mbps[64], ratio[64], per_msg[NR_COUNTERS][64];
+	double tax, low = INFINITY, high = -INFINITY;
 	struct record rec;
 
 	for (int place = ROOT; place <= GROUP; place++) {
@@ -377,8 +389,8 @@ static void put_results(const struct recipe *r, struct phase (*rounds)[2])
 		const struct phase *g = &rounds[i][GROUP];
 
 		ratio[i] = g->mbps / rounds[i][ROOT].mbps;
-		charges[i] = g->charged / g->msgs;
-		walks[i] = g->walks / g->msgs;
+		for (int k = 0; k < NR_COUNTERS; k++)
+			per_msg[k][i] = g->counters[k] / g->msgs;
 		low = fmin(low, 100 * (1 - ratio[i]));
 		high = fmax(high, 100 * (1 - ratio[i]));
 	}
@@ -391,15 +403,15 @@ static void put_results(const struct recipe *r, struct phase (*rounds)[2])
 	record_number(&rec, "tax_percent", tax);
 	record_number(&rec, "tax_low", low);
 	record_number(&rec, "tax_high", high);
-	record_number(&rec, "charges_per_msg", median(charges, r->rounds));
-	record_number(&rec, "walks_per_msg", median(walks, r->rounds));
+	for (int k = 0; k < NR_COUNTERS; k++)
+		record_number(&rec, counters[k].field, median(per_msg[k], r->rounds));
 	if (r->layout_fields) {
 		record_number(&rec, "counter_bytes", counter_read(MEMCG_LAYOUT, "counter_bytes"));
 		record_number(&rec, "group_bytes", counter_read(MEMCG_LAYOUT, "group_bytes"));
 	}
 	record_end(&rec);
 	printf("tax %.2f %% (%.2f to %.2f), %.3f pages charged and %.4f walks per message\n", tax,
-	       low, high, median(charges, r->rounds), median(walks, r->rounds));
+	       low, high, median(per_msg[0], r->rounds), median(per_msg[1], r->rounds));
 }
 
 int recipe_run(const struct recipe *r)

@@ -86,8 +86,16 @@ def test_panic(run):
     assert done.out == "before\n"
     assert "panic:" in done.err
     assert "back-trace:" in done.err
-    assert ".c:" in done.err.split("back-trace:")[1], "function and source line"
+    assert ".c:" in done.err.split("back-trace:")[-1], "function and source line"
     assert done.seconds < 20
+
+
+@pytest.mark.parametrize("kind", ["null", "stack", "text", "exec", "divide", "panic@1"])
+def test_crash_of_each_kind(run, kind):
+    done = run("sleep 100", "--append", f"fail.crash={kind}", timeout=30)
+    assert done.status == 125
+    assert "panic:" in done.err
+    assert ".c:" in done.err.split("back-trace:")[-1]
 
 
 def test_triple_fault_or_silent_end(run):

@@ -49,7 +49,7 @@ def print_recipe(records):
     with_layout = any("counter_bytes" in r for r in records)
     first = "variant" if any("variant" in r for r in records) else "preset"
     header = [first, "clients", "groups", "root Mbit/s", "group Mbit/s", "per client", "tax %",
-              "low", "high", "charges/msg", "walks/msg"]
+              "low", "high", "charges/msg", "walks/msg", "giving back"]
     if with_layout:
         header += ["counter B", "group B"]
     if with_insns:
@@ -60,7 +60,8 @@ def print_recipe(records):
                number(root.get("mbps_total")), number(group.get("mbps_total")),
                number(group.get("mbps_mean")), number(tax.get("tax_percent"), 2),
                number(tax.get("tax_low"), 2), number(tax.get("tax_high"), 2),
-               number(tax.get("charges_per_msg"), 3), number(tax.get("walks_per_msg"), 4)]
+               number(tax.get("charges_per_msg"), 3), number(tax.get("walks_per_msg"), 4),
+               number(tax.get("uncharge_walks_per_msg"), 4)]
         if with_layout:
             row += [number(tax.get("counter_bytes"), 0), number(tax.get("group_bytes"), 0)]
         if with_insns:
