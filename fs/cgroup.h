@@ -34,6 +34,9 @@ static inline bool cg_file_shown(struct memcg *m, const struct cg_file *f)
 	return !(f->flags & CG_MEMORY) || memcg_account(m);
 }
 
+/* The group whose directory @f is, referenced; NULL if it is something else or removed. */
+struct memcg *cgroup_of_dir(struct file *f);
+
 void cgroup_proc_init(void); /* fs/cgroup_proc.c */
 void cgroupfs_init(void);    /* registers "cgroup2"; after memcg_init() */
 

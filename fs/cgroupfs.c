@@ -309,6 +309,19 @@ static int cg_mount(struct fs_type *t, const char *source, const char *data, str
 
 static struct fs_type cg_type = { .name = "cgroup2", .mount = cg_mount };
 
+struct memcg *cgroup_of_dir(struct file *f)
+{
+	struct memcg *m;
+
+	if (!f->inode || f->inode->ops != &cg_dir_ops)
+		return NULL;
+	m = node_of(f->inode)->group; /* the inode holds it */
+	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
+		return NULL;
+	memcg_get(m);
+	return m;
+}
+
 void cgroupfs_init(void)
 {
 	for (unsigned i = 0; i < NR_EVENT_QUEUES; i++)

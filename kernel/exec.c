@@ -10,6 +10,7 @@
 #include "kernel/exec.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/perf/perf.h"
 #include "kernel/param.h"
 #include "kernel/process_int.h"
 #include "kernel/string.h"
@@ -174,6 +175,7 @@ static void enter_image(struct exec_image *image, struct file *f, const char *fi
 	user_set_fs_base(0);
 	user_set_gs_base(0);
 	user_regs_start(user_regs(current), image->entry, image->sp);
+	perf_exec();
 }
 
 /* A process that shares its descriptors with another (CLONE_FILES) gets its own. */

@@ -11,6 +11,7 @@
 #include "kernel/process_int.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/perf/perf.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
 #include "kernel/tty.h"
@@ -258,6 +259,7 @@ void thread_exit_user(int status)
 	if (last)
 		itimers_exit(p);
 	drop_space(p, last);
+	perf_exit(); /* before anybody hears that we ended */
 	if (last) {
 		vfork_release(p);
 		drop_files(p);

@@ -11,6 +11,7 @@
 #include "kernel/process_int.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/perf/perf.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
 #include "arch/x86_64/user.h"
@@ -269,6 +270,7 @@ static long do_clone(const struct clone *c)
 		link_process(p, me, c->flags);
 	user_thread_link(u);
 	spin_unlock(&process_lock);
+	perf_fork(t);
 	/* From here on it may end, and @u with it. */
 	thread_start(t);
 	thread_put(t);

@@ -24,6 +24,7 @@
 #include "kernel/lock.h"
 
 #include "arch/arch.h"
+#include "kernel/counts.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/thread.h"
@@ -52,6 +53,7 @@ static void wait_for(struct lock_node *n, int state)
 			return;
 		cpu_relax();
 	}
+	kernel_count(spin_halts);
 	for (;;) {
 		int s = state == NODE_WOKEN ? NODE_WAITING : NODE_WOKEN;
 
@@ -83,6 +85,7 @@ void spin_lock_slow(struct spinlock *l)
 	uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
 
 	ASSERT(irqs_enabled());
+	kernel_count(spin_waits);
 	do {
 		if (take_free(l, &w))
 			return;

@@ -16,6 +16,7 @@
 #include "kernel/init.h"
 #include "kernel/log.h"
 #include "kernel/mark.h"
+#include "kernel/perf/perf.h"
 #include "kernel/process.h"
 #include "kernel/rcu.h"
 #include "kernel/selftest.h"
@@ -97,6 +98,7 @@ static const struct init_step late_steps[] = {
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
+	{ "perf", perf_init },
 	{ "marks", mark_init },
 	{ "crash", crash_if_asked },
 	{ "self-tests", selftest_main },

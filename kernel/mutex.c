@@ -14,6 +14,7 @@
  * A mutex may be freed once no thread holds it or is inside mutex_unlock().
  */
 #include "kernel/lock.h"
+#include "kernel/counts.h"
 #include "kernel/errno.h"
 #include "kernel/lock_debug.h"
 #include "kernel/log.h"
@@ -103,6 +104,7 @@ static int lock_slow(struct mutex *m, bool interruptible)
 		return 0;
 	}
 	list_add_tail(&w.link, &m->waiters);
+	kernel_count(mutex_waits);
 	for (;;) {
 		thread_prepare_sleep(interruptible ? THREAD_INTERRUPTIBLE : THREAD_UNINTERRUPTIBLE);
 		if (interruptible && signal_pending(current)) {

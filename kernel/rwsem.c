@@ -9,6 +9,7 @@
  * A woken thread owns the semaphore already.
  */
 #include "kernel/lock.h"
+#include "kernel/counts.h"
 #include "kernel/lock_debug.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
@@ -70,6 +71,7 @@ static void down(struct rwsem *s, bool write)
 		return;
 	}
 	list_add_tail(&w.link, &s->waiters);
+	kernel_count(rwsem_waits);
 	s->writers_waiting += write;
 	spin_unlock(&s->lock);
 	for (;;) {

@@ -25,6 +25,7 @@
  */
 #include "kernel/sched.h"
 
+#include "kernel/counts.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/rcu.h"
@@ -33,6 +34,8 @@
 
 DEFINE_PER_CPU(struct run_queue, run_queue) __cacheline_aligned;
 DEFINE_PER_CPU(static struct thread, idle_thread);
+DEFINE_PER_CPU(struct kernel_counts, kernel_counts);
+_Atomic(sched_switch_fn) sched_switch_hook;
 
 static unsigned slice_us = 4000;
 PARAM_UINT("sched.slice_us", slice_us, 100, 1000000, PARAM_RW,
@@ -307,12 +310,15 @@ static enum put put_prev(struct run_queue *rq, struct thread *prev)
 static void account_switch(struct run_queue *rq, struct thread *next, uint64_t now)
 {
 	struct thread *prev = rq->curr;
+	sched_switch_fn hook = atomic_load_explicit(&sched_switch_hook, memory_order_relaxed);
 
 	count_add(&prev->run_ns,
 		  now - atomic_load_explicit(&prev->started_at, memory_order_relaxed));
 	atomic_store_explicit(&next->started_at, now, memory_order_relaxed);
 	rq->curr = next;
 	publish_load(rq);
+	if (unlikely(hook))
+		hook(prev, next);
 }
 
 /* Interrupts off before and after.  Halts until something is in the queue or the inbox. */
@@ -388,10 +394,15 @@ void schedule(void)
 		}
 		rcu_quiescent();
 	}
+	if (next != prev)
+		count_add(&rq->switches, 1); /* still prev's */
 	account_switch(rq, next, now);
 	if (next != prev) {
-		count_add(&rq->switches, 1);
 		count_add(&next->nr_switches, 1);
+		if (unlikely(next->ran_on != cpu_id())) {
+			next->ran_on = cpu_id();
+			count_add(&rq->migrations, 1);
+		}
 		atomic_store_explicit(&next->on_cpu, 1, memory_order_relaxed);
 		prev = arch_switch(prev, next);
 		sched_finish_switch(prev);

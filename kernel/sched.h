@@ -18,7 +18,7 @@ struct run_queue {
 	bool sample_armed;           /* [q] sched_tick() will come, but not soon */
 	uint64_t sampled_at;         /* [q] clock_ns() of the last user/system sample */
 	_Atomic uint64_t user_ns;    /* [a] figures, written by this CPU */
-	_Atomic uint64_t switches, wakeups, kicks;
+	_Atomic uint64_t switches, wakeups, kicks, migrations;
 	_Atomic unsigned runnable;   /* [a] nr + (curr is not idle), for figures */
 
 	/* Written by other CPUs. */
@@ -28,6 +28,13 @@ struct run_queue {
 } __cacheline_aligned;
 
 DECLARE_PER_CPU(struct run_queue, run_queue);
+
+/*
+ * Called when the thread whose time runs changes; NULL unless somebody counts
+ * (kernel/perf/switch.c).  Context: interrupts off, before the switch itself.
+ */
+typedef void (*sched_switch_fn)(struct thread *prev, struct thread *next);
+extern _Atomic(sched_switch_fn) sched_switch_hook;
 
 /* A counter that only this CPU writes: no locked addition. */
 static inline void count_add(_Atomic uint64_t *c, uint64_t n)

@@ -12,6 +12,7 @@
 #include "kernel/smp.h"
 
 #include "arch/arch.h"
+#include "kernel/counts.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
 
@@ -100,6 +101,7 @@ void smp_call(unsigned cpu, void (*fn)(void *), void *arg)
 		return;
 	}
 	ASSERT(irqs_enabled());
+	kernel_count(smp_calls);
 	r->fn = fn;
 	r->arg = arg;
 	atomic_store_explicit(&r->left, 1, memory_order_relaxed);
@@ -118,6 +120,7 @@ void smp_call_mask(const uint64_t *mask, void (*fn)(void *), void *arg)
 	n -= here;
 	if (n) {
 		ASSERT(irqs_enabled());
+		kernel_count(smp_calls);
 		r->fn = fn;
 		r->arg = arg;
 		atomic_store_explicit(&r->left, n, memory_order_relaxed);

@@ -27,6 +27,7 @@
 struct process;
 struct vm_space;
 struct owner;
+struct perf_attach;
 
 #ifndef KSTACK_SIZE /* a machine may want more (sanitizers) */
 #define KSTACK_SIZE (16 * 1024) /* bytes; the page below is unmapped */
@@ -83,6 +84,8 @@ struct thread {
 	struct lock_held *held;    /* [c] debug: classes of the locks held (kernel/lock_debug.c) */
 	struct thread *reap_next;  /* dead: list of its CPU's reaper */
 	struct rcu_head rcu;       /* no references left */
+	_Atomic(struct perf_attach *) perf; /* events on it (kernel/perf/event.h); NULL nearly always */
+	unsigned ran_on;           /* [q] CPU that ran it last */
 	void *user;                /* [I] struct user_thread (kernel/process.h): signals, futex … */
 };
 
@@ -90,6 +93,7 @@ struct thread {
 #define THREAD_F_KILLED     (1u << 1) /* SIGKILL: all sleeps but uninterruptible end */
 #define THREAD_F_KTHREAD    (1u << 2)
 #define THREAD_F_PINNED     (1u << 3) /* never migrates */
+#define THREAD_F_PERF_DONE  (1u << 4) /* ends: takes no more perf events */
 
 /**
  * thread_create - make a kernel thread, not yet started

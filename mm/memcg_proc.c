@@ -69,6 +69,8 @@ void memcg_exit(struct process *p)
 		memcg_return_stock(o);
 }
 
+void (*memcg_moved_hook)(void);
+
 int memcg_attach(struct memcg *m, pid_t pid)
 {
 	struct process *p = pid ? process_find_get(pid) : current->process;
@@ -91,6 +93,8 @@ int memcg_attach(struct memcg *m, pid_t pid)
 	}
 	spin_unlock(&memcg_lock);
 	mutex_unlock(&memcg_mutex);
+	if (!err && memcg_moved_hook)
+		memcg_moved_hook();
 	if (o)
 		memcg_return_stock(o);
 	if (pid)

@@ -103,6 +103,7 @@ bool memcg_wait_victim(void); /* sleeps a little for a victim's memory; true: th
 void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg);
 int memcg_path_of(struct memcg *m, char *buf, size_t n);
 /* Moves a process here; @pid 0: the caller. */
+extern void (*memcg_moved_hook)(void); /* after a process has moved; may call other CPUs */
 int memcg_attach(struct memcg *m, pid_t pid); /* 0, -ESRCH, -EBUSY (has controllers), -ENODEV */
 
 /* mm/memcg_oom.c: SIGKILL to everything in the subtree (cgroup.kill). */

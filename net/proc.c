@@ -4,6 +4,7 @@
 #include "net/tcp.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
+#include "kernel/perf/pmu.h"
 
 static int show_stats(struct seq *s, void *arg)
 {
@@ -94,6 +95,9 @@ void net_init(void)
 	err |= proc_register("net/tcp", 0444, show_tcp, NULL, NULL);
 	err |= proc_register("net/tcp6", 0444, show_tcp, NULL, (void *)1);
 	err |= proc_register("net/dev", 0444, show_dev, NULL, NULL);
+	/* Each counter can be counted by perf. */
+	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,
+				     NR_NET_STATS);
 	if (err)
 		pr_warn("net: files in /proc are missing (no memory)");
 }

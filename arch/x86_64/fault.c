@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/regs.h"
+#include "kernel/counts.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
 #include "kernel/signal.h"
@@ -87,6 +88,7 @@ void page_fault(struct regs *regs, uintptr_t addr, unsigned err)
 		return;
 	}
 	irq_enable();
+	kernel_count(page_faults);
 	memcg_count_event(current_owner(), MEMCG_PGFAULT);
 	if (current->process)
 		current->process->minflt++;
