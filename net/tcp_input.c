@@ -188,11 +188,18 @@ static void unacceptable(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 
 static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
-	uint8_t f = p->tcp.tcp_flags;
-	uint32_t span = p->len + !!(f & TH_SYN) + !!(f & TH_FIN);
-	uint32_t wnd = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0;
+	uint32_t wnd = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0, span;
 	struct pbuf *data = NULL;
+	uint8_t f;
 
+	/* Crossing SYNs: the peer's SYN-ACK repeats the SYN we have and brings our acknowledgement. */
+	if (unlikely(tcp_in(tp, TCPF(TCP_SYN_RECV))) && p->tcp.seq == tp->irs &&
+	    (p->tcp.tcp_flags & (TH_SYN | TH_ACK)) == (TH_SYN | TH_ACK)) {
+		p->tcp.seq++;
+		p->tcp.tcp_flags &= ~TH_SYN;
+	}
+	f = p->tcp.tcp_flags;
+	span = p->len + !!(f & TH_SYN) + !!(f & TH_FIN);
 	if (unlikely(!tcp_ts_ok(tp, p, now)) && !(f & TH_RST)) {
 		net_count(tcp_paws);
 		tcp_send_ack(tp, now);
@@ -212,11 +219,8 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		goto out;
 	}
 	if (unlikely(f & TH_SYN)) {
-		/* Crossing SYNs: the peer's SYN-ACK repeats the SYN and brings our acknowledgement. */
-		if (!(tcp_in(tp, TCPF(TCP_SYN_RECV)) && (f & TH_ACK) && p->tcp.seq == tp->irs)) {
-			tcp_challenge_ack(tp, now);
-			goto out;
-		}
+		tcp_challenge_ack(tp, now);
+		goto out;
 	}
 	if (!(f & TH_ACK))
 		goto out;
