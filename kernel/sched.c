@@ -21,7 +21,8 @@
  *
  * Placement: the CPU it ran on if that idles, else an idle CPU near it, else
  * the CPU it ran on.  A CPU with more than one thread hands the surplus to idle
- * CPUs at its tick and when it switches; nobody steals.
+ * CPUs at its tick and when it switches, and to less loaded ones at its tick;
+ * nobody steals.
  */
 #include "kernel/sched.h"
 
@@ -43,6 +44,8 @@ PARAM_UINT("sched.slice_us", slice_us, 100, 1000000, PARAM_RW,
 
 /* A program alone on its CPU needs no tick; this one only tells user from system time. */
 #define SAMPLE_NS (50 * NSEC_PER_MSEC)
+
+#define BALANCE_LOOKS 64u /* CPUs whose load is read, per tick of a CPU with threads waiting */
 
 /* One bit per idle CPU; a waker clears it to claim the CPU. */
 static _Atomic uint64_t idle_cpus[MAX_CPUS / 64] __cacheline_aligned;
@@ -256,6 +259,51 @@ static void push_surplus(struct run_queue *rq)
 		atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
 		push_remote(t, (unsigned)cpu, true);
 	}
+}
+
+static unsigned load_of(unsigned cpu)
+{
+	return atomic_load_explicit(&per_cpu(run_queue, cpu).runnable, memory_order_relaxed);
+}
+
+/* The least loaded of the CPUs that @t may use, among at most BALANCE_LOOKS from @first on. */
+static unsigned least_loaded(const struct thread *t, unsigned first)
+{
+	unsigned best = first, least = UINT_MAX;
+
+	for (unsigned i = 0; i < min(nr_cpus, BALANCE_LOOKS); i++) {
+		unsigned cpu = (first + i) % nr_cpus, load = load_of(cpu);
+
+		if (load < least && allowed_on(t, cpu)) {
+			best = cpu;
+			least = load;
+		}
+	}
+	return best;
+}
+
+/*
+ * This CPU, interrupts off, at its tick: no CPU idles, but others have less to
+ * do.  The thread that would wait longest moves to the least loaded one; if the
+ * difference is one, now and then, so that three threads share two CPUs evenly.
+ */
+static void balance(struct run_queue *rq)
+{
+	struct thread *t = list_last_entry(&rq->queue, struct thread, run_link);
+	unsigned cpu, load = rq->nr + 1;
+
+	if (is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
+		return;
+	cpu = least_loaded(t, (cpu_id() + 1 + rq->ticks) % nr_cpus);
+	if (cpu == cpu_id() || load_of(cpu) >= load)
+		return;
+	if (load_of(cpu) + 1 == load && rq->ticks % 8)
+		return;
+	list_del(&t->run_link);
+	rq->nr--;
+	atomic_store_explicit(&t->cpu, cpu, memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
+	push_remote(t, cpu, false);
 }
 
 static void publish_load(struct run_queue *rq)
@@ -493,7 +541,10 @@ void sched_tick(bool from_user)
 		}
 		return;
 	}
+	rq->ticks++;
 	push_surplus(rq);
+	if (rq->nr)
+		balance(rq);
 	atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
 	publish_load(rq);
 	arm_slice(rq, 0);

@@ -14,6 +14,7 @@ struct run_queue {
 	struct list_head queue;      /* [q] RUNNABLE threads but curr */
 	unsigned nr;                 /* [q] length of queue */
 	bool slice_armed;            /* [q] sched_tick() will come */
+	unsigned ticks;              /* [q] ends of slices */
 	struct thread *misplaced;    /* [q] being switched away from, must go to another CPU */
 	bool sample_armed;           /* [q] sched_tick() will come, but not soon */
 	uint64_t sampled_at;         /* [q] clock_ns() of the last user/system sample */
