@@ -98,3 +98,15 @@ def test_hammer_with_little_memory(run, hammer):
     r = run("hammer -s 7 -b 10 -c 400 -w 4; echo status $?", "--smp", 2, "--mem", "96M",
             "--append", "fail.alloc=50", "--add", hammer, timeout=120)
     assert r.status != 125, r.err
+
+
+@pytest.fixture(scope="module")
+def storm():
+    return build("storm")
+
+
+@pytest.mark.parametrize("cpus,workers", [(1, 4), (4, 8), (72, 24)])
+def test_storm(run, storm, cpus, workers):
+    r = run(f"storm -t 4 -w {workers} -s {cpus}; echo status $?", "--smp", cpus, "--add", storm,
+            timeout=120)
+    assert "status 0" in r.out, r.out[-3000:] + r.err

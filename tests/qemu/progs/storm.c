@@ -3,7 +3,7 @@
  * A storm of processes and threads that start, execute, signal, stop, continue
  * and kill each other, for the races between them.
  *
- *	storm [-s SEED] [-t SECONDS] [-w WORKERS]
+ *	storm [-s SEED] [-t SECONDS] [-w WORKERS] [-l PATIENCE]
  *
  * The parent ends it and checks that nothing is left of it.  "storm: ... ok".
  */
@@ -27,6 +27,7 @@
 
 static uint64_t state;
 static const char *self;
+static double patience = 20; /* seconds after which a process counts as stuck */
 
 static uint64_t rnd(void)
 {
@@ -103,7 +104,7 @@ static void one(uint64_t seed)
 			if (pid == 0) {
 				if (r & 256)
 					execv(self, args);
-				for (unsigned k = 0; k < r >> 9 % 3; k++)
+				for (unsigned k = 0; k < (r >> 9) % 3; k++)
 					if (fork() == 0)
 						_exit(0);
 				if (r & 512)
@@ -172,15 +173,23 @@ static void worker(uint64_t seed, double end)
 	signal(SIGUSR1, SIG_IGN);
 	while (now() < end) {
 		pid_t pid = fork();
-		double limit = now() + 5;
+		double limit = now() + patience;
 		int st;
 
 		if (pid == 0)
 			one(seed * 100003 + n);
 		n++;
 		while (pid > 0 && waitpid(pid, &st, WNOHANG) == 0) {
-			if (now() > limit)
-				_exit(9); /* hangs: the parent says so */
+			if (now() > limit) {
+				char cmd[200];
+
+				snprintf(cmd, sizeof(cmd), "ps -o pid,ppid,pgid,stat,args | head -40; grep -E 'State|Threads|Sig' /proc/%d/status", pid);
+				printf("storm: process %d is stuck\n", pid);
+				fflush(stdout);
+				if (system(cmd))
+					puts("(no ps)");
+				_exit(9); /* the parent says so */
+			}
 			kill(pid, SIGCONT); /* a group member's stop may have hit it */
 			nap(500);
 		}
@@ -202,11 +211,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	self = readlink("/proc/self/exe", path, sizeof(path) - 1) > 0 ? path : argv[0];
-	while ((opt = getopt(argc, argv, "s:t:w:")) != -1) {
+	while ((opt = getopt(argc, argv, "s:t:w:l:")) != -1) {
 		switch (opt) {
 		case 's': seed = strtoull(optarg, NULL, 0); break;
 		case 't': seconds = atof(optarg); break;
 		case 'w': workers = (unsigned)atoi(optarg); break;
+		case 'l': patience = atof(optarg); break;
 		default: return 2;
 		}
 	}
