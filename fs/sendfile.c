@@ -78,6 +78,45 @@ static ssize_t transfer(struct file *in, loff_t *in_pos, struct file *out, loff_
 	return done ? done : k;
 }
 
+#define SEND_PARTS 16 /* runs of one send_pages() call: 64 KiB */
+
+/* As transfer(), for a target that takes several pages at once. */
+static ssize_t transfer_parts(struct file *in, loff_t *in_pos, struct file *out, size_t count)
+{
+	ssize_t done = 0, k = 0;
+
+	while (count) {
+		struct page_part v[SEND_PARTS];
+		unsigned n = 0;
+		size_t sum = 0;
+
+		while (n < SEND_PARTS && sum < count) {
+			struct piece p;
+
+			k = next_piece(in, *in_pos + (loff_t)sum, count - sum, &p);
+			if (k <= 0)
+				break;
+			v[n++] = (struct page_part){ p.page, (uint32_t)p.off, (uint32_t)p.len };
+			sum += p.len;
+		}
+		if (!n)
+			break;
+		/* More follows unless this is the last of the call or of the file. */
+		k = out->ops->send_pages(out, v, n, k > 0 && sum < count);
+		for (unsigned i = 0; i < n; i++)
+			page_put(v[i].page);
+		if (k <= 0)
+			break;
+		done += k;
+		*in_pos += k;
+		count -= (size_t)k;
+		if ((size_t)k < sum || signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return done ? done : k;
+}
+
 static bool has_pages(const struct file *f)
 {
 	return f->inode && S_ISREG(f->inode->mode) && f->ops->get_page;
@@ -123,6 +162,8 @@ static ssize_t transfer_to(struct file *in, loff_t *in_pos, struct file *out, si
 	loff_t none = 0;
 	ssize_t r;
 
+	if (out->ops->send_pages && has_pages(in))
+		return transfer_parts(in, in_pos, out, count);
 	if (out->mode & FMODE_STREAM)
 		return has_pages(in) ? transfer(in, in_pos, out, &none, count)
 				     : transfer_copy(in, in_pos, out, &none, count);

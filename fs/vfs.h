@@ -84,6 +84,12 @@ _Static_assert(sizeof(struct kstat) == 144, "struct stat is ABI");
 
 typedef int (*filldir_t)(void *ctx, const char *name, size_t len, uint64_t ino, unsigned dtype, loff_t next);
 
+/* A run of bytes in a page. */
+struct page_part {
+	struct page *page;
+	uint32_t off, len;
+};
+
 struct file_ops {
 	/* Transfer at *pos and advance it.  Return bytes or -errno; short counts are fine. */
 	ssize_t (*read)(struct file *f, struct iov_iter *to, loff_t *pos);
@@ -98,6 +104,8 @@ struct file_ops {
 	struct page *(*get_page)(struct file *f, uint64_t index);
 	/* sendfile()/splice into this file: @len bytes of @page from @off; the callee takes its own reference. */
 	ssize_t (*send_page)(struct file *f, struct page *page, size_t off, size_t len, bool more);
+	/* The same for several runs at once; NULL: one by one. */
+	ssize_t (*send_pages)(struct file *f, const struct page_part *v, unsigned n, bool more);
 	int (*open)(struct inode *i, struct file *f);
 	void (*release)(struct file *f); /* last reference gone */
 	int (*flush)(struct file *f);    /* each close() */

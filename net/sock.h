@@ -21,6 +21,7 @@ struct sock;
 struct file;
 struct poll_table;
 struct page;
+struct page_part;
 
 #define SOCK_RCV_SHUT 1u
 #define SOCK_SND_SHUT 2u
@@ -50,8 +51,8 @@ struct sock_ops {
 	int (*getname)(struct sock *s, union sockaddr_any *a, bool peer); /* length or -errno */
 	ssize_t (*sendmsg)(struct sock *s, struct sock_msg *m);
 	ssize_t (*recvmsg)(struct sock *s, struct sock_msg *m);
-	/* Takes its own page reference.  @flags: MSG_MORE, MSG_DONTWAIT. */
-	ssize_t (*send_page)(struct sock *s, struct page *p, size_t off, size_t len, unsigned flags);
+	/* Takes its own page references.  @flags: MSG_MORE, MSG_DONTWAIT. */
+	ssize_t (*send_pages)(struct sock *s, const struct page_part *v, unsigned n, unsigned flags);
 	int (*shutdown)(struct sock *s, int how);
 	unsigned (*poll)(struct sock *s, struct file *f, struct poll_table *pt);
 	int (*setsockopt)(struct sock *s, int level, int name, const void *val, unsigned len);

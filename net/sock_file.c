@@ -70,18 +70,36 @@ static ssize_t sock_write(struct file *f, struct iov_iter *from, loff_t *pos)
 	return broken_pipe(sock_of(f)->ops->sendmsg(sock_of(f), &m));
 }
 
-static ssize_t sock_send_page(struct file *f, struct page *page, size_t off, size_t len, bool more)
+static ssize_t sock_send_pages(struct file *f, const struct page_part *v, unsigned n, bool more)
 {
 	struct sock *s = sock_of(f);
 	unsigned flags = (more ? MSG_MORE : 0) | (nonblocking(f) ? MSG_DONTWAIT : 0);
-	struct iov v = { (char *)page_virt(page) + off, len };
-	struct iov_iter it;
-	struct sock_msg m = { .it = &it, .flags = flags };
+	ssize_t done = 0;
 
-	if (s->ops->send_page)
-		return broken_pipe(s->ops->send_page(s, page, off, len, flags));
-	iov_iter_init(&it, &v, 1, false);
-	return broken_pipe(s->ops->sendmsg(s, &m));
+	if (s->ops->send_pages)
+		return broken_pipe(s->ops->send_pages(s, v, n, flags));
+	for (; n; v++, n--) {
+		struct iov iov = { (char *)page_virt(v->page) + v->off, v->len };
+		struct iov_iter it;
+		struct sock_msg m = { .it = &it, .flags = flags };
+		ssize_t k;
+
+		iov_iter_init(&it, &iov, 1, false);
+		k = s->ops->sendmsg(s, &m);
+		if (k <= 0)
+			return done ? done : broken_pipe(k);
+		done += k;
+		if ((size_t)k < v->len)
+			break;
+	}
+	return done;
+}
+
+static ssize_t sock_send_page(struct file *f, struct page *page, size_t off, size_t len, bool more)
+{
+	struct page_part v = { page, (uint32_t)off, (uint32_t)len };
+
+	return sock_send_pages(f, &v, 1, more);
 }
 
 static unsigned sock_poll(struct file *f, struct poll_table *pt)
@@ -286,5 +304,6 @@ static const struct file_ops sock_fops = {
 	.ioctl = sock_ioctl,
 	.lseek = sock_lseek,
 	.send_page = sock_send_page,
+	.send_pages = sock_send_pages,
 	.release = sock_release,
 };

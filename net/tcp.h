@@ -360,7 +360,7 @@ int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len
 /* tcp_recv.c, tcp_send.c */
 ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m);
 ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m);
-ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len, unsigned flags);
+ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned n, unsigned flags);
 
 void tcp_init(void);
 

@@ -9,6 +9,7 @@
  * no memory left while bytes of this socket still hold some.
  */
 #include "net/tcp.h"
+#include "fs/vfs.h"
 
 /* Payload that one element takes: one packet on loopback, several segments elsewhere. */
 static uint32_t seg_goal(const struct tcp_sock *tp)
@@ -188,39 +189,48 @@ static void push(struct tcp_sock *tp, bool more)
 	tcp_output(tp, clock_ns());
 }
 
-ssize_t tcp_send_page(struct sock *s, struct page *page, size_t off, size_t len, unsigned flags)
+ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, unsigned flags)
 {
 	struct tcp_sock *tp = tcp_of(s);
 	bool nonblock = flags & MSG_DONTWAIT;
 	uint64_t deadline = UINT64_MAX;
 	size_t done = 0;
+	uint32_t at = 0; /* bytes of *v that are queued */
 	int err;
 
 	if (s->sndtimeo && !nonblock)
 		deadline = sock_deadline(s->sndtimeo);
 	tcp_own(tp);
 	err = send_begin(tp, nonblock, deadline);
-	while (!err && done < len) {
+	if (!err)
+		err = write_error(tp);
+	while (!err && nr) {
 		struct tcp_seg *seg;
 		long n;
 
-		err = write_error(tp);
-		if (err)
-			break;
-		if (!tcp_wmem_free(tp)) {
+		if (unlikely(!tcp_wmem_free(tp))) {
 			err = wait_room(tp, nonblock, deadline, false);
+			if (!err)
+				err = write_error(tp);
 			continue;
 		}
-		n = append_begin(tp, page, (uint32_t)(off + done), len - done, &seg);
-		if (n < 0) {
-			if (!atomic_load_explicit(&tp->wmem, memory_order_relaxed))
-				err = (int)n;
-			else
+		n = append_begin(tp, v->page, v->off + at, v->len - at, &seg);
+		if (unlikely(n < 0)) {
+			err = (int)n;
+			if (atomic_load_explicit(&tp->wmem, memory_order_relaxed))
 				err = wait_room(tp, nonblock, deadline, true);
+			if (!err)
+				err = write_error(tp);
 			continue;
 		}
-		append_end(tp, seg, page, (uint32_t)(off + done), (uint32_t)n);
+		append_end(tp, seg, v->page, v->off + at, (uint32_t)n);
 		done += (size_t)n;
+		at += (uint32_t)n;
+		if (at == v->len) {
+			v++;
+			nr--;
+			at = 0;
+		}
 	}
 	push(tp, flags & MSG_MORE);
 	tcp_release(tp);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/host/net_stub.h"
+#include "fs/vfs.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SCALE 1
@@ -45,7 +46,9 @@ static void sender(void *arg)
 			HOST_CHECK(p);
 			n = min_t(size_t, n, PAGE_SIZE - off);
 			pattern_fill((char *)page_virt(p) + off, n, t->seed, pos);
-			got = t->s->ops->send_page(t->s, p, off, n, host_random(&rng) & 1 ? MSG_MORE : 0);
+			got = t->s->ops->send_pages(
+				t->s, &(struct page_part){ p, (uint32_t)off, (uint32_t)n }, 1,
+				host_random(&rng) & 1 ? MSG_MORE : 0);
 			page_put(p);
 		} else {
 			pattern_fill(buf, n, t->seed, pos);
