@@ -116,7 +116,7 @@ long sys_eventfd2(unsigned init, int flags)
 	if (!e)
 		return -ENOMEM;
 	spin_init(&e->lock, "eventfd");
-	wq_init(&e->wait, "eventfd");
+	wq_init(&e->wait, "eventfd.wait");
 	atomic_init(&e->count, init);
 	e->semaphore = (unsigned)flags & EFD_SEMAPHORE;
 	f = file_alloc(&event_ops, O_RDWR | ((unsigned)flags & O_NONBLOCK), e);
@@ -235,7 +235,7 @@ long sys_timerfd_create(int clock, int flags)
 		return -ENOMEM;
 	timer_init(&t->timer, timerfd_fire);
 	spin_init(&t->lock, "timerfd");
-	wq_init(&t->wait, "timerfd");
+	wq_init(&t->wait, "timerfd.wait");
 	t->realtime = clock == 0;
 	f = file_alloc(&timerfd_ops, O_RDONLY | ((unsigned)flags & O_NONBLOCK), t);
 	if (!f) {

@@ -53,7 +53,7 @@ struct epoll_item {
 	struct poll_table pt;
 };
 
-static struct mutex set_lock = MUTEX_INIT(set_lock, "epoll");
+static struct mutex set_lock = MUTEX_INIT(set_lock, "epoll.sets");
 static const struct file_ops epoll_ops;
 
 static void make_ready(struct epoll_item *it)
@@ -162,7 +162,7 @@ long sys_epoll_create1(int flags)
 	s = kzalloc(sizeof(*s), GFP_KERNEL | GFP_ACCOUNT);
 	if (!s)
 		return -ENOMEM;
-	wq_init(&s->wait, "epoll");
+	wq_init(&s->wait, "epoll.wait");
 	spin_init(&s->ready_lock, "epoll.ready");
 	list_init(&s->items);
 	list_init(&s->ready);

@@ -250,5 +250,5 @@ long file_lock_fcntl(struct file *f, unsigned cmd, void __user *arg)
 
 void file_locks_init(void)
 {
-	wq_init(&released, "file_locks");
+	wq_init(&released, "file_locks.wait");
 }
