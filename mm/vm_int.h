@@ -39,6 +39,7 @@ struct vm_space {
 
 	pte_t *pml4;            /* [I] through the direct map; entries [l] */
 	uint64_t pml4_phys;     /* [I] */
+	uint64_t root_used[4];  /* [l] bit per user entry of pml4 that was ever set */
 
 	/* Figures, pages; written under lock, read without. */
 	struct list_head tables; /* [l] table pages but the root, through page->lru: freed without a walk */
@@ -73,7 +74,6 @@ extern struct kmem_cache *vm_area_cache;
 pte_t *pt_find(struct vm_space *s, uintptr_t va, uintptr_t *next);
 pte_t *pt_make(struct vm_space *s, uintptr_t va); /* NULL: no memory or limit */
 int pt_init(struct vm_space *s);
-void pt_free_root(struct vm_space *s);
 uint64_t pte_prot(unsigned area_flags); /* bits of a page just mapped, without W */
 static inline uint64_t pte_get(const pte_t *e)
 {
@@ -98,9 +98,11 @@ static inline uint64_t page_pte(const struct page *p)
  */
 #define GATHER_SMALL 30
 #define GATHER_LARGE (PAGE_SIZE / sizeof(struct page *))
+#define FLUSH_LIST   64 /* addresses that are flushed one by one; more: everything */
 struct vm_gather {
 	struct vm_space *space;
-	uintptr_t start, end; /* addresses whose entries changed; start >= end: none */
+	uintptr_t va[FLUSH_LIST]; /* whose entries changed */
+	unsigned nr_va;           /* above FLUSH_LIST: too many to note */
 	bool tables;          /* table pages among them: lazy CPUs must hear of it, too */
 	bool no_flush;        /* nobody uses the space any more */
 	unsigned n, room;
@@ -138,7 +140,12 @@ uint64_t vm_file_key(const struct file *f); /* the same for all openings of one 
 
 /* The machine (arch/x86_64/tlb.c; arch/host has empty ones). */
 void tlb_space_init(struct vm_space *s); /* copies the kernel half into s->pml4 */
-void tlb_flush(struct vm_space *s, uintptr_t start, uintptr_t end, bool lazy_too);
-void tlb_drop(struct vm_space *s); /* no CPU has the tables loaded afterwards; no thread uses them */
+void tlb_flush(struct vm_space *s, const uintptr_t *va, unsigned n, bool lazy_too);
+/*
+ * No thread uses the space any more: afterwards no CPU looks at its tables but
+ * the root, whose user half has been cleared.  False: this CPU keeps the root
+ * loaded and frees it later (it is not charged any more).
+ */
+bool tlb_drop(struct vm_space *s);
 
 #endif /* MM_VM_INT_H */

@@ -69,8 +69,11 @@ static pte_t *descend(struct vm_space *s, pte_t *e)
 
 pte_t *pt_make(struct vm_space *s, uintptr_t va)
 {
-	pte_t *t = descend(s, &s->pml4[PML4_INDEX(va)]);
+	unsigned slot = PML4_INDEX(va);
+	pte_t *t;
 
+	s->root_used[slot / 64] |= 1ULL << (slot % 64);
+	t = descend(s, &s->pml4[slot]);
 	t = t ? descend(s, &t[PDPT_INDEX(va)]) : NULL;
 	t = t ? descend(s, &t[PD_INDEX(va)]) : NULL;
 	return t ? &t[PT_INDEX(va)] : NULL;
@@ -87,12 +90,6 @@ int pt_init(struct vm_space *s)
 	vm_count(&s->nr_tables, 1);
 	tlb_space_init(s);
 	return 0;
-}
-
-void pt_free_root(struct vm_space *s)
-{
-	page_put(virt_to_page((void *)s->pml4));
-	s->pml4 = NULL;
 }
 
 uint64_t pte_prot(unsigned f)

@@ -16,8 +16,7 @@
 void gather_init(struct vm_gather *g, struct vm_space *s)
 {
 	g->space = s;
-	g->start = UINTPTR_MAX;
-	g->end = 0;
+	g->nr_va = 0;
 	g->tables = false;
 	g->no_flush = false;
 	g->n = 0;
@@ -27,20 +26,19 @@ void gather_init(struct vm_gather *g, struct vm_space *s)
 
 void gather_touch(struct vm_gather *g, uintptr_t va)
 {
-	if (va < g->start)
-		g->start = va;
-	if (va + PAGE_SIZE > g->end)
-		g->end = va + PAGE_SIZE;
+	if (g->nr_va < FLUSH_LIST)
+		g->va[g->nr_va++] = va;
+	else
+		g->nr_va = FLUSH_LIST + 1;
 }
 
 static void gather_flush(struct vm_gather *g)
 {
-	if (g->start < g->end && !g->no_flush)
-		tlb_flush(g->space, g->start, g->end, g->tables);
+	if (g->nr_va && !g->no_flush)
+		tlb_flush(g->space, g->va, g->nr_va, g->tables);
 	for (unsigned i = 0; i < g->n; i++)
 		page_put(g->pages[i]);
-	g->start = UINTPTR_MAX;
-	g->end = 0;
+	g->nr_va = 0;
 	g->tables = false;
 	g->n = 0;
 }
@@ -216,6 +214,7 @@ static void vm_destroy(struct vm_space *s)
 {
 	struct vm_area *dead = NULL;
 	struct vm_gather g;
+	struct page *root;
 
 	/* If this thread sleeps below, it must come back without the space. */
 	if (current && current->space == s)
@@ -234,14 +233,20 @@ static void vm_destroy(struct vm_space *s)
 	mutex_unlock(&s->lock);
 	areas_free(dead);
 
-	tlb_drop(s);
+	for (unsigned w = 0; w < ARRAY_SIZE(s->root_used); w++)
+		for (uint64_t m = s->root_used[w]; m; m &= m - 1)
+			pte_set(&s->pml4[w * 64 + (unsigned)__builtin_ctzll(m)], 0);
+	root = virt_to_page((void *)s->pml4);
+	if (root->owner)
+		memcg_uncharge_page(root);
+	if (tlb_drop(s))
+		page_put(root);
 	while (!list_empty(&s->tables)) {
 		struct page *p = list_first_entry(&s->tables, struct page, lru);
 
 		list_del(&p->lru);
 		page_put(p);
 	}
-	pt_free_root(s);
 	kfree(s->areas);
 	call_rcu(&s->rcu, space_free_rcu);
 }

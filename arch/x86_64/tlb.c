@@ -12,19 +12,22 @@
  *            and lazy flags; a CPU sets its bit and clears its flag, then reads
  *            the generation and loads CR3.  All of these are sequentially
  *            consistent, so either the flush sees the CPU or the CPU the flush.
- * Tables:    they are freed only when tlb_drop() has made every CPU load others.
+ * Tables:    they are freed only after tlb_drop() has made every CPU forget them.
+ *            The CPU where a process ends does not load others for that: with the
+ *            root's user half cleared and the CPU's cached upper levels flushed,
+ *            only the root page is left, and goes when something else is loaded.
  */
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/paging.h"
 #include "mm/vm_int.h"
 #include "kernel/smp.h"
 
-#define FLUSH_SINGLE_MAX 33 /* pages; from here on a full flush is cheaper */
-
 struct cpu_tlb {
 	struct vm_space *loaded; /* this CPU, interrupts off; NULL: the kernel's tables */
 	uint64_t gen;            /* of loaded, that the TLB is true to */
 	_Atomic bool lazy;       /* written by this CPU, read by flushes */
+	struct page *dead_root;  /* loaded root of a space that has ended (loaded is NULL) */
+	struct page *to_free;    /* one that is not loaded any more; freed by the next tlb_drop() */
 };
 static DEFINE_PER_CPU(struct cpu_tlb, cpu_tlb);
 
@@ -91,13 +94,19 @@ void vm_activate(struct vm_space *next)
 		write_cr3(next->pml4_phys);
 		if (old)
 			mark(old, cpu, false);
+		/* No page is freed here: that may need a lock. */
+		if (c->dead_root) {
+			c->to_free = c->dead_root;
+			c->dead_root = NULL;
+		}
 	}
 	irq_restore(irq);
 }
 
 struct flush {
 	struct vm_space *space;
-	uintptr_t start, end;
+	const uintptr_t *va;
+	unsigned n; /* above FLUSH_LIST: everything */
 	uint64_t gen;
 };
 
@@ -109,9 +118,9 @@ static void flush_here(void *arg)
 
 	if (c->loaded != f->space || c->gen >= f->gen)
 		return;
-	if (c->gen + 1 == f->gen && (f->end - f->start) >> PAGE_SHIFT < FLUSH_SINGLE_MAX) {
-		for (uintptr_t va = f->start; va < f->end; va += PAGE_SIZE)
-			invlpg(va);
+	if (c->gen + 1 == f->gen && f->n <= FLUSH_LIST) {
+		for (unsigned i = 0; i < f->n; i++)
+			invlpg(f->va[i]);
 	} else {
 		write_cr3(f->space->pml4_phys);
 	}
@@ -119,13 +128,13 @@ static void flush_here(void *arg)
 }
 
 /**
- * tlb_flush - entries of [start, end) have changed: nobody may use the old ones
+ * tlb_flush - the entries of @n addresses have changed: nobody may use the old ones
  * @lazy_too: tables are about to be freed; CPUs that are lazy might still walk them
  * Context: thread, space->lock held; waits for the CPUs that run the space.
  */
-void tlb_flush(struct vm_space *s, uintptr_t start, uintptr_t end, bool lazy_too)
+void tlb_flush(struct vm_space *s, const uintptr_t *va, unsigned n, bool lazy_too)
 {
-	struct flush f = { s, start, end, 0 };
+	struct flush f = { s, va, n, 0 };
 	uint64_t mask[MAX_CPUS / 64];
 	unsigned words = DIV_ROUND_UP(nr_cpus, 64), self;
 	bool others = false;
@@ -170,15 +179,30 @@ static void drop_here(void *arg)
 	mark(s, cpu_id(), false);
 }
 
-void tlb_drop(struct vm_space *s)
+bool tlb_drop(struct vm_space *s)
 {
 	uint64_t mask[MAX_CPUS / 64];
-	unsigned words = DIV_ROUND_UP(nr_cpus, 64), self = cpu_id();
-	bool others = false;
+	unsigned words = DIV_ROUND_UP(nr_cpus, 64), self;
+	bool others = false, mine;
+	struct cpu_tlb *c;
+	struct page *old;
 	irqstate_t irq = irq_save();
 
-	drop_here(s);
+	self = cpu_id();
+	c = &this_cpu(cpu_tlb);
+	mine = c->loaded == s;
+	old = c->to_free;
+	c->to_free = NULL;
+	if (mine) {
+		c->loaded = NULL;
+		c->dead_root = virt_to_page((void *)s->pml4);
+		atomic_store_explicit(&c->lazy, false, memory_order_relaxed);
+		invlpg(0); /* any address: drops what is cached of the upper levels */
+		mark(s, self, false);
+	}
 	irq_restore(irq);
+	if (old)
+		page_put(old);
 	for (unsigned w = 0; w < words; w++) {
 		mask[w] = atomic_load_explicit(&s->cpus[w], memory_order_seq_cst);
 		if (w == self / 64)
@@ -187,4 +211,5 @@ void tlb_drop(struct vm_space *s)
 	}
 	if (others)
 		smp_call_mask(mask, drop_here, s);
+	return !mine;
 }
