@@ -23,6 +23,8 @@ $(SIM_CORE_OBJ): $(O)/sim/core/%.o: %.c mk/sim.mk
 	@mkdir -p $(@D)
 	@echo "  SIMCC   $<"
 	$(Q)$(SIM_CC) $(SIM_CFLAGS) $(SIM_TSAN) -MMD -MP -c -o $@ $<
+	@# Its variables in sections of their own, so that every run starts with fresh ones.
+	$(Q)objcopy --rename-section .data=simdata --rename-section .bss=simbss $@
 
 $(SIM_REST_OBJ) $(SIM_PROGRAMS:$(O)/sim/%=$(O)/sim/rest/tests/sim/%.o): $(O)/sim/rest/%.o: %.c mk/sim.mk
 	@mkdir -p $(@D)

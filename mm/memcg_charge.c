@@ -14,6 +14,7 @@
 #include "mm/memcg_tree.h"
 #include "kernel/thread.h"
 
+#define PART       ((int32_t)PAGE_SIZE - 1)
 #define FOLD_BYTES (4 << 20) /* a statistic further from the account than this is folded at the next miss */
 #define OOM_TRIES  400       /* two seconds of waiting: a victim that takes longer is stuck */
 
@@ -28,31 +29,32 @@ void account_uncharge(struct account *a, uint64_t pages)
 void owner_give_back(struct owner *o, uint64_t bytes)
 {
 	uint64_t pages = bytes >> PAGE_SHIFT;
-	int32_t rest = bytes & (PAGE_SIZE - 1);
+	int32_t rest = (int32_t)bytes & PART;
 
 	if (rest) {
-		int32_t r = atomic_fetch_add_explicit(&o->remainder, rest, memory_order_seq_cst) + rest;
+		int32_t r = atomic_fetch_add_explicit(&o->remainder, rest, memory_order_seq_cst);
 
-		/* Who finds a whole page takes it out; several may try, one gets each page. */
-		while (r >= (int32_t)PAGE_SIZE)
-			if (atomic_compare_exchange_weak_explicit(
-				    &o->remainder, &r, r & (int32_t)(PAGE_SIZE - 1),
-				    memory_order_seq_cst, memory_order_relaxed)) {
-				pages += r >> PAGE_SHIFT;
-				break;
-			}
+		/*
+		 * Who crosses a page boundary takes that page out, nobody else: so nobody
+		 * moves more than a page beyond its own bytes (limbo counts that).
+		 */
+		if ((r & PART) + rest >= (int32_t)PAGE_SIZE) {
+			atomic_fetch_sub_explicit(&o->remainder, (int32_t)PAGE_SIZE,
+						  memory_order_seq_cst);
+			pages++;
+		}
 	}
 	if (pages)
 		account_uncharge(owner_account(o), pages);
 }
 
-/* A part of a page may already be charged and free. */
+/* A part of a page may already be charged and free.  Whole pages in it are on their way out. */
 static bool take_remainder(struct owner *o, uint64_t bytes)
 {
 	int32_t r = atomic_load_explicit(&o->remainder, memory_order_relaxed);
 
 	do {
-		if (r < 0 || (uint64_t)r < bytes)
+		if ((uint64_t)(r & PART) < bytes)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&o->remainder, &r, r - (int32_t)bytes,
 							memory_order_seq_cst,
@@ -168,11 +170,13 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		if (!memcg_config.linux_rules)
 			ok = memcg_exact_charge(a, pages, over) == EXACT_CHARGED;
 		if (!ok && flags & CHARGE_NOFAIL) {
+			limbo_begin(s, a, pages);
 			memcg_config.pc->charge(account_counter(a), (int64_t)pages, &w);
 			ok = forced = true;
 		}
 		if (ok && pages * PAGE_SIZE != bytes)
 			owner_give_back(o, pages * PAGE_SIZE - bytes);
+		limbo_end(s);
 	}
 	if (!ok)
 		return ONCE_REFUSED;
@@ -250,29 +254,23 @@ static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg
 	struct stock_cpu *s = &this_cpu(stock_cpu);
 	struct stock_entry *e;
 	struct account *a;
-	uint64_t left = bytes;
+	uint64_t left = bytes, cap = 0;
 
 	rcu_read_lock();
 	stock_tick(s, uncharge_misses);
 	e = locate(s, o, &a);
-	/*
-	 * In limbo for what goes through the entry and out again; what is given back
-	 * directly counts as used until it is.
-	 */
 	if (e && !atomic_load_explicit(&memcg_config.direct, memory_order_relaxed)) {
 		stock_hold(s, e);
 		refresh_entry(e, a, stock_cap(e) == 0);
-		if (stock_cap(e)) {
-			limbo_begin(s, a, DIV_ROUND_UP(bytes + stock_cap(e), PAGE_SIZE));
-			left = stock_put(s, e, o, a, bytes);
-			if (left)
-				owner_give_back(o, left);
-			limbo_end(s);
-			left = 0;
-		}
+		cap = stock_cap(e);
 	}
+	/* In limbo also without an entry: the remainder may give a page that nobody uses. */
+	limbo_begin(s, a, DIV_ROUND_UP(bytes + cap, PAGE_SIZE));
+	if (cap)
+		left = stock_put(s, e, o, a, bytes);
 	if (left)
 		owner_give_back(o, left);
+	limbo_end(s);
 	count_bytes(s, e, o, a, kind, -(int64_t)bytes);
 	rcu_read_unlock();
 }

@@ -87,9 +87,9 @@ static bool settle(struct account *a, uint64_t pages, struct account **at, bool 
 		limbo_begin(s, a, pages);
 		stock_tick(s, walks);
 		*charged = pc->try_charge(account_counter(a), (int64_t)pages, &refused, &w);
-		limbo_end(s);
 		if (*charged)
 			return true;
+		limbo_end(s);
 		if (refused != level) {
 			*at = counter_account(refused);
 			return false;

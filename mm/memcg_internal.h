@@ -116,7 +116,10 @@ struct exact {
 	unsigned nr;
 };
 enum exact_result { EXACT_CHARGED, EXACT_REFUSED };
-/* Settles a charge that a walk refused at @at: charged, or truly over a limit (*@at says whose). Under RCU. */
+/*
+ * Settles a charge that a walk refused at @at: charged (and in limbo with it: the
+ * caller ends that), or truly over a limit (*@at says whose).  Under RCU.
+ */
 enum exact_result memcg_exact_charge(struct account *a, uint64_t pages, struct account **at);
 extern _Atomic uint64_t memcg_exact_unsure; /* refusals that had to give up waiting; 0 but for a stuck CPU */
 

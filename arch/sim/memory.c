@@ -15,6 +15,9 @@
 #define ARENA_BYTES (1UL << 30) /* address space; only what is touched exists */
 
 extern char __start_percpu[], __stop_percpu[];
+/* Variables of the code under test (mk/sim.mk renames their sections). */
+extern char __start_simdata[], __stop_simdata[], __start_simbss[], __stop_simbss[];
+static char *fresh; /* what simdata holds before the first run */
 
 static char *arena;
 static size_t used;
@@ -90,6 +93,12 @@ void sim_memory_reset(unsigned cpus)
 	size_t n = (size_t)(__stop_percpu - __start_percpu);
 	char *want = (char *)0x100000000000UL;
 
+	if (!fresh) {
+		fresh = malloc((size_t)(__stop_simdata - __start_simdata));
+		memcpy(fresh, __start_simdata, (size_t)(__stop_simdata - __start_simdata));
+	}
+	memcpy(__start_simdata, fresh, (size_t)(__stop_simdata - __start_simdata));
+	memset(__start_simbss, 0, (size_t)(__stop_simbss - __start_simbss));
 	if (arena)
 		munmap(arena, ARENA_BYTES);
 	/* Fixed: the stock hashes owners by address. */
