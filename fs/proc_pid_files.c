@@ -199,6 +199,7 @@ static int status_show(struct seq *s, void *arg)
 	struct files *ft = process_files_get(p);
 	struct tree_info ti;
 	struct vm_figures v;
+	struct signal_masks sm;
 
 	tree_info(p, &ti);
 	figures(p, &v);
@@ -226,6 +227,13 @@ static int status_show(struct seq *s, void *arg)
 			   KB(v.pagetables), 0UL);
 	}
 	seq_printf(s, "Threads:\t%d\n", ti.threads);
+	signal_masks(p, &sm);
+	seq_printf(s, "SigQ:\t%lu/%lu\nSigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\n",
+		   (unsigned long)sm.queued, (unsigned long)p->rlimits[RLIMIT_SIGPENDING][0],
+		   (unsigned long)sm.pending, (unsigned long)sm.shared_pending,
+		   (unsigned long)sm.blocked);
+	seq_printf(s, "SigIgn:\t%016lx\nSigCgt:\t%016lx\n", (unsigned long)sm.ignored,
+		   (unsigned long)sm.caught);
 	cpus_allowed(s, n);
 	seq_printf(s, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t0\n",
 		   (unsigned long)ti.switches);

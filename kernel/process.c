@@ -207,14 +207,18 @@ struct file *process_exe_get(struct process *p)
 	return f;
 }
 
-/* CPU time of one thread, the present stretch included if it runs here. */
+/* CPU time of one thread, the present stretch included if it runs (a little stale elsewhere). */
 void thread_times(const struct thread *t, uint64_t *user, uint64_t *system)
 {
 	uint64_t run = atomic_load_explicit(&t->run_ns, memory_order_relaxed);
 	uint64_t in_user = atomic_load_explicit(&t->user_ns, memory_order_relaxed);
 
-	if (t == current)
-		run += clock_ns() - t->started_at;
+	if (atomic_load_explicit(&t->on_cpu, memory_order_relaxed)) {
+		uint64_t since = atomic_load_explicit(&t->started_at, memory_order_relaxed);
+		uint64_t now = clock_ns();
+
+		run += now > since ? now - since : 0;
+	}
 	*user += min(in_user, run);
 	*system += run - min(in_user, run);
 }

@@ -317,3 +317,26 @@ bool signal_is_ignored(int sig)
 	return (u->blocked & SIG_BIT(sig)) ||
 	       u->process->sighand->action[sig - 1].handler == SIG_IGN;
 }
+
+void signal_masks(struct process *p, struct signal_masks *out)
+{
+	struct sighand *h = p->sighand;
+
+	memset(out, 0, sizeof(*out));
+	spin_lock(&h->lock);
+	if (!list_empty(&p->threads)) {
+		struct user_thread *u = list_first_entry(&p->threads, struct user_thread, group_link);
+
+		out->pending = u->pending.mask;
+		out->blocked = u->blocked;
+	}
+	out->queued = h->nr_queued;
+	out->shared_pending = p->pending.mask;
+	for (int i = 0; i < NR_SIGNALS; i++) {
+		if (h->action[i].handler == SIG_IGN)
+			out->ignored |= 1ULL << i;
+		else if (h->action[i].handler != SIG_DFL)
+			out->caught |= 1ULL << i;
+	}
+	spin_unlock(&h->lock);
+}

@@ -81,6 +81,10 @@ void signal_kill(struct process *p); /* SIGKILL that cannot be missed (OOM, cgro
 /* Is @sig ignored or blocked by the current process (tty: SIGTTOU, SIGTTIN)? */
 bool signal_is_ignored(int sig);
 
+/* For /proc/PID/status: of the process's first thread. */
+struct signal_masks { uint64_t queued, pending, shared_pending, blocked, ignored, caught; };
+void signal_masks(struct process *p, struct signal_masks *out);
+
 /* ppoll, pselect, sigsuspend: replace the mask until the call returns to user mode. */
 void signal_mask_swap(uint64_t mask);
 /* The same from a user pointer: 0, -EFAULT, -EINVAL (@size must be 8); NULL changes nothing. */
