@@ -21,7 +21,7 @@ HOST_CFLAGS := -std=gnu11 -g -I. -Iarch/host -DTALLY_HOSTED -D_GNU_SOURCE -DCONF
 	 -fno-strict-aliasing -fno-omit-frame-pointer -fno-common -pthread
 HOST_CFLAGS_plain := -O2
 HOST_CFLAGS_asan  := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-sanitize=alignment
-HOST_CFLAGS_tsan  := -O1 -fsanitize=thread -Wno-tsan
+HOST_CFLAGS_tsan  := -O1 -fsanitize=thread $(if $(findstring clang,$(HOST_CC)),,-Wno-tsan)
 HOST_CFLAGS_cov   := -O0 --coverage
 HOST_LDFLAGS      := -pthread -rdynamic
 
