@@ -14,6 +14,11 @@ export LC_ALL := C
 export TZ := UTC
 export SOURCE_DATE_EPOCH ?= 0
 
+# As many jobs as CPUs unless the call says otherwise.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:

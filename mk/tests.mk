@@ -16,7 +16,7 @@ CHECK_PARTS += qemu
 .PHONY: check check-layers check-qemu
 ## make check         every test that needs no other kernel; closes with "N passed, N failed"
 check: $(O)/tally.elf $(PLUGINS)
-	$(Q)tools/check-all $(MAKE) O=$(O) -- $(CHECK_PARTS)
+	$(Q)MAKEFLAGS= tools/check-all make -j$$(nproc) O=$(O) CONFIG=$(CONFIG) -- $(CHECK_PARTS)
 
 ## make check-layers  include lines respect the layers (docs/architecture.md)
 check-layers:
