@@ -146,7 +146,7 @@ int exec_check_file(struct file *f)
 	return 0;
 }
 
-static int load_interp(struct file *program, const char *name, const struct elf_image *elf,
+static __noinline int load_interp(struct file *program, const char *name, const struct elf_image *elf,
 		       struct exec_image *image)
 {
 	struct elf_image interp;

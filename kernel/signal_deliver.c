@@ -11,6 +11,7 @@
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
+#include "arch/x86_64/fpu.h"
 #include "arch/x86_64/user.h"
 #include "mm/vm.h"
 
@@ -83,6 +84,10 @@ void user_exception(struct regs *r, int vector, unsigned long error)
 		break;
 	case 6: /* invalid opcode */
 		signal_fault(SIGILL, ILL_ILLOPN, r->rip);
+		break;
+	case 7: /* unit not available: the state comes with its first use */
+		if (!fpu_trap())
+			signal_fault(SIGSEGV, SI_KERNEL, 0);
 		break;
 	case 11: /* segment not present */
 	case 12: /* stack */

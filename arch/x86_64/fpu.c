@@ -9,11 +9,19 @@
  *
  * A state image is written only by its thread (in kernel mode) and by
  * fpu_switch() on the CPU the thread is leaving.
+ *
+ * Two ways to hand the registers over.  Eager: saved and loaded at each switch
+ * between user threads; right for real CPUs, where that costs little and
+ * leaving another thread's state in reach of speculation is unsafe.  Lazy:
+ * nothing is loaded until the program uses the unit, which traps (CR0.TS), and
+ * nothing is saved if it did not; right under an emulator, where an XSAVE costs
+ * a microsecond and most threads between two system calls use none of it.
  */
 #include "arch/x86_64/fpu.h"
 #include "arch/x86_64/cpu.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/param.h"
 #include "kernel/string.h"
 #include "mm/slab.h"
 #include "mm/uaccess.h"
@@ -55,6 +63,13 @@ struct fpu {
 	struct fpu_image image __attribute__((aligned(64)));
 };
 
+enum { FPU_AUTO, FPU_EAGER, FPU_LAZY };
+static const char *const mode_names[] = { "auto", "eager", "lazy", NULL };
+static int mode;
+PARAM_ENUM("fpu", mode, mode_names, PARAM_RO,
+	   "when FPU state is loaded: at each switch, on first use, or by the machine (auto)");
+
+static bool lazy;           /* constant after the boot CPU's start-up */
 static bool use_xsave;
 static uint64_t xfeatures;
 static size_t image_size;   /* bytes the CPU writes; constant after the boot CPU's start-up */
@@ -65,6 +80,11 @@ static uint8_t clean_memory[8192] __attribute__((aligned(64)));
 
 /* The state whose contents this CPU's registers still hold. */
 DEFINE_PER_CPU(struct fpu *, fpu_loaded);
+/*
+ * Lazy only: the current thread has used the unit since it was switched to;
+ * CR0.TS is clear exactly then.  Changed with interrupts off.
+ */
+DEFINE_PER_CPU(bool, fpu_active);
 
 static void image_save(struct fpu_image *i)
 {
@@ -112,6 +132,17 @@ static void find_layout(void)
 	}
 }
 
+static void set_active(bool active)
+{
+	if (this_cpu(fpu_active) == active)
+		return;
+	this_cpu(fpu_active) = active;
+	if (active)
+		__asm__ volatile("clts" : : : "memory");
+	else
+		write_cr0(read_cr0() | CR0_TS);
+}
+
 void fpu_init_cpu(void)
 {
 	struct cpuid id = cpuid(1, 0);
@@ -137,22 +168,54 @@ void fpu_init_cpu(void)
 				 :
 				 : "c"(0), "a"((uint32_t)xfeatures), "d"((uint32_t)(xfeatures >> 32)));
 	__asm__ volatile("fninit");
-	if (!image_size)
+	if (!image_size) {
 		find_layout();
+		lazy = mode == FPU_LAZY || (mode == FPU_AUTO && cpu_features.tcg);
+	}
+	this_cpu(fpu_active) = true;
+	if (lazy)
+		set_active(false);
+}
+
+/* Makes the registers hold @f; interrupts off. */
+static void load(struct fpu *f)
+{
+	if (f->cpu == (int)cpu_id() && this_cpu(fpu_loaded) == f)
+		return;
+	image_load(&f->image);
+	f->cpu = (int)cpu_id();
+	this_cpu(fpu_loaded) = f;
 }
 
 void fpu_switch(struct thread *prev, struct thread *next)
 {
 	struct fpu *f = prev->arch_fpu;
 
+	if (lazy) {
+		if (this_cpu(fpu_active)) {
+			image_save(&f->image);
+			set_active(false);
+		}
+		return;
+	}
 	if (f)
 		image_save(&f->image);
 	f = next->arch_fpu;
-	if (!f || (f->cpu == (int)cpu_id() && this_cpu(fpu_loaded) == f))
-		return;
-	image_load(&f->image);
-	f->cpu = (int)cpu_id();
-	this_cpu(fpu_loaded) = f;
+	if (f)
+		load(f);
+}
+
+bool fpu_trap(void)
+{
+	irqstate_t s;
+
+	if (!lazy)
+		return false;
+	s = irq_save();
+	set_active(true);
+	load(current->arch_fpu);
+	irq_restore(s);
+	return true;
 }
 
 static struct fpu *fpu_alloc(void)
@@ -178,17 +241,7 @@ int fpu_thread_init(struct thread *t)
 	if (!f)
 		return -ENOMEM;
 	memcpy(&f->image, clean_image, image_size);
-	if (t == current) { /* a kernel thread becomes a program */
-		irqstate_t s = irq_save();
-
-		t->arch_fpu = f;
-		f->cpu = (int)cpu_id();
-		this_cpu(fpu_loaded) = f;
-		image_load(&f->image);
-		irq_restore(s);
-	} else {
-		t->arch_fpu = f;
-	}
+	t->arch_fpu = f;
 	return 0;
 }
 
@@ -198,7 +251,8 @@ static struct fpu *fpu_sync(void)
 	struct fpu *f = current->arch_fpu;
 	irqstate_t s = irq_save();
 
-	image_save(&f->image);
+	if (!lazy || this_cpu(fpu_active))
+		image_save(&f->image);
 	irq_restore(s);
 	return f;
 }
@@ -221,9 +275,11 @@ static void fpu_replace(const struct fpu_image *i)
 	irqstate_t s = irq_save();
 
 	memcpy(&f->image, i, image_size);
-	image_load(&f->image);
-	f->cpu = (int)cpu_id();
-	this_cpu(fpu_loaded) = f;
+	f->cpu = -1; /* the registers hold something older */
+	if (lazy)
+		set_active(false);
+	else
+		load(f);
 	irq_restore(s);
 }
 

@@ -3,7 +3,7 @@
  * FPU and vector state of user threads.
  *
  * The kernel never touches these registers, so they change hands only between
- * user threads: saved when one is switched away, loaded when another comes.
+ * user threads: at each switch, or when a program first uses them (fpu.c).
  * Kernel threads (arch_fpu NULL) leave them alone, and a thread that comes back
  * to the CPU that still holds its state loads nothing.
  */
@@ -16,6 +16,9 @@
 void fpu_init_cpu(void);
 /* Called by arch_switch()'s C half, interrupts off. */
 void fpu_switch(struct thread *prev, struct thread *next);
+
+/* Device-not-available exception of a program: true if that was the state's turn to be loaded. */
+bool fpu_trap(void);
 
 int fpu_thread_init(struct thread *t);  /* clean state for a new program: 0, -ENOMEM */
 int fpu_thread_copy(struct thread *t);  /* the current thread's state: 0, -ENOMEM */
