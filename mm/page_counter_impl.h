@@ -62,32 +62,38 @@ static inline int64_t limit_of(const struct page_counter *c, enum page_counter_l
 	return atomic_load_explicit(&c->limit[which], memory_order_relaxed);
 }
 
-/* One of min and low: bring @mine to min(usage, @setting) and pass the change to the parent. */
-static inline void propagate_one(_Atomic int64_t *mine, _Atomic int64_t *parents, int64_t setting,
-				 int64_t usage)
+/*
+ * One of min and low: bring @mine to min(usage, @setting) and pass the change to the
+ * parent's sum.  The parent pointer is read last: in the packed layout it lies on
+ * the line that the exchanges need for writing.
+ */
+static inline void propagate_one(struct page_counter *c, enum page_counter_limit which,
+				 int64_t setting, int64_t usage)
 {
-	int64_t seen = atomic_load_explicit(mine, memory_order_relaxed);
-	int64_t want = usage < setting ? usage : setting;
+	_Atomic int64_t *mine = which == PC_MIN ? &c->min_usage : &c->low_usage;
+	int64_t want = usage < setting ? usage : setting, seen;
+	struct page_counter *p;
 
 	if (atomic_load_explicit(&page_counter_protect_xchg, memory_order_relaxed)) {
-		if (!setting && !seen)
+		if (!setting && !atomic_load_explicit(mine, memory_order_relaxed))
 			return;
-	} else if (seen == want) {
+	} else if (atomic_load_explicit(mine, memory_order_relaxed) == want) {
 		return;
 	}
 	seen = atomic_exchange_explicit(mine, want, memory_order_seq_cst);
-	if (want != seen)
-		atomic_fetch_add_explicit(parents, want - seen, memory_order_relaxed);
+	p = c->parent;
+	if (want != seen && p)
+		atomic_fetch_add_explicit(which == PC_MIN ? &p->children_min_usage
+							  : &p->children_low_usage,
+					  want - seen, memory_order_relaxed);
 }
 
 static inline void propagate_protection(struct page_counter *c, int64_t usage)
 {
-	struct page_counter *p = c->parent;
+	int64_t min_set = limit_of(c, PC_MIN), low_set = limit_of(c, PC_LOW);
 
-	if (!p)
-		return;
-	propagate_one(&c->min_usage, &p->children_min_usage, limit_of(c, PC_MIN), usage);
-	propagate_one(&c->low_usage, &p->children_low_usage, limit_of(c, PC_LOW), usage);
+	propagate_one(c, PC_MIN, min_set, usage);
+	propagate_one(c, PC_LOW, low_set, usage);
 }
 
 static inline void note_peak(struct page_counter *c, int64_t usage)
@@ -125,18 +131,21 @@ static void undo(struct page_counter *c, const struct page_counter *end, int64_t
 	}
 }
 
-/* What the walk tells about one level with @now pages and @most allowed. */
+/*
+ * What the walk tells about one level with @now pages and @most allowed.  First what
+ * lies beside usage in the packed layout, then the rest: each line is asked for once.
+ */
 static inline void note_walk(struct page_counter_walk *walk, struct page_counter *c, int64_t now,
 			     int64_t most)
 {
 	int64_t room = most - now;
 
-	propagate_protection(c, now);
-	note_peak(c, now);
+	walk->over_high |= now > limit_of(c, PC_HIGH);
 	if (room < walk->headroom)
 		walk->headroom = room;
 	walk->tight |= room <= most / 8;
-	walk->over_high |= now > limit_of(c, PC_HIGH);
+	propagate_protection(c, now);
+	note_peak(c, now);
 }
 
 static bool pc_try_charge(struct page_counter *pc, int64_t n, struct page_counter **refused,

@@ -109,6 +109,18 @@ static void end_at(uint64_t *t, uint64_t end)
 		*t = end;
 }
 
+/*
+ * Transfers take longer or shorter by where the line is.  Without that, lines that
+ * are asked for one after the other would never see a queue but at the first.
+ */
+static uint64_t latency(bool write)
+{
+	uint64_t mean = write ? sim_machine.write_transfer : sim_machine.read_transfer;
+	uint64_t spread = mean * sim_machine.spread_percent / 100;
+
+	return mean - spread + (spread ? sim_random(&sim_cur->rnd) % (2 * spread + 1) : 0);
+}
+
 void sim_touch(const void *addr, enum sim_access kind)
 {
 	struct line *l = &lines[sim_line_of(addr)];
@@ -137,7 +149,7 @@ void sim_touch(const void *addr, enum sim_access kind)
 	start = l->busy + sim_machine.hold > sim_cur->time && l->busy ? l->busy + sim_machine.hold
 								      : sim_cur->time;
 	note(addr, write, start - sim_cur->time);
-	l->busy = start + (write ? sim_machine.write_transfer : sim_machine.read_transfer);
+	l->busy = start + latency(write);
 	for (unsigned c = 0; c < nr_cpus; c++) {
 		end_at(&window_of(l, c)->write, start);
 		if (write)

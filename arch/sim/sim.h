@@ -23,6 +23,7 @@
 struct sim_machine {
 	uint32_t read_transfer;  /* a line comes from another CPU or memory, for reading */
 	uint32_t write_transfer; /* … for writing: others lose it */
+	uint32_t spread_percent; /* both vary evenly by so much up and down */
 	uint32_t hold;           /* a line that has come stays so long at least */
 	uint32_t hit;            /* access to a line that is there */
 	uint32_t rmw;            /* atomic read-modify-write on a line that is there */

@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "quick", 0, 0, 'q' }, { "check", 0, 0, 'c' }, { "json", 1, 0, 'j' },
 		{ "read", 1, 0, 'r' }, { "write", 1, 0, 'w' }, { "messages", 1, 0, 'm' },
-		{ "hold", 1, 0, 'h' }, { 0 },
+		{ "hold", 1, 0, 'h' }, { "rmw", 1, 0, 'x' }, { "spread", 1, 0, 's' }, { 0 },
 	};
 	unsigned messages = 300;
 	struct result r;
@@ -327,6 +327,10 @@ int main(int argc, char **argv)
 			machine.write_transfer = (uint32_t)atoi(optarg);
 		else if (c == 'h')
 			machine.hold = (uint32_t)atoi(optarg);
+		else if (c == 's')
+			machine.spread_percent = (uint32_t)atoi(optarg);
+		else if (c == 'x')
+			machine.rmw = (uint32_t)atoi(optarg);
 		else if (c == 'm')
 			messages = (unsigned)atoi(optarg);
 		else
