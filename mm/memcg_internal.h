@@ -64,7 +64,7 @@ struct memcg_config {
 	const char *preset;
 };
 extern struct memcg_config memcg_config;
-enum memcg_walk { WALK_RCU, WALK_SPIN, WALK_RWLOCK };
+enum memcg_walk { WALK_RCU };
 
 #define BATCH_MAX 512 /* pages, adaptive: 2 MiB per CPU and group, far from every limit */
 
