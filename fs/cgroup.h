@@ -3,6 +3,7 @@
 #ifndef FS_CGROUP_H
 #define FS_CGROUP_H
 
+#include "kernel/rcu.h"
 #include "fs/internal.h"
 #include "mm/memcg_tree.h"
 
@@ -24,6 +25,7 @@ extern const unsigned nr_cg_files;
 struct cg_node {
 	struct memcg *group;        /* referenced */
 	const struct cg_file *file; /* NULL: the directory */
+	struct rcu_head rcu;        /* path walks look at it without a reference */
 };
 
 /* Is the file there now?  Root and controllers decide. */

@@ -74,7 +74,8 @@ static void cg_evict(struct inode *i)
 	struct cg_node *n = node_of(i);
 
 	memcg_put(n->group);
-	kfree(n);
+	/* A path walk under RCU may be asking this moment whether it is stale. */
+	kfree_rcu_obj(&n->rcu, n);
 }
 
 static bool cg_stale(struct inode *i)

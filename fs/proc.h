@@ -44,6 +44,7 @@ struct proc_node {
 	struct process *process; /* referenced; NULL outside /proc/PID */
 	pid_t tid;               /* below task/: the thread; else 0 */
 	int fd;                  /* descriptor, or enum proc_link */
+	struct rcu_head rcu;     /* path walks look at it without a reference */
 };
 enum proc_link { LINK_CWD, LINK_EXE, LINK_ROOT };
 
@@ -63,6 +64,10 @@ int root_readdir_pids(struct file *f, filldir_t fill, void *ctx, loff_t *pos, lo
 extern const struct proc_pid_file proc_pid_files[];
 extern const unsigned nr_proc_pid_files;
 int fdinfo_show(struct seq *s, void *node);
+
+/* The machine's (arch/x86_64/procfs.c); none on the host. */
+int arch_show_cpuinfo(struct seq *s, void *arg) __weak;
+int arch_show_interrupts(struct seq *s, void *arg) __weak;
 
 /* fs/proc_info.c, fs/proc_sys.c: register their files. */
 void load_averages(unsigned out[3]); /* 1, 5, 15 minutes, in units of 1/2048 */

@@ -147,7 +147,8 @@ static void proc_evict(struct inode *i)
 
 	if (n->process)
 		process_put(n->process);
-	kfree(n);
+	/* A path walk under RCU may be asking this moment whether it is stale. */
+	kfree_rcu_obj(&n->rcu, n);
 }
 
 static int entry_open(struct inode *i, struct file *f)
