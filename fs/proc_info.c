@@ -14,9 +14,6 @@
 #define USER_HZ 100
 #define NS_PER_TICK (NSEC_PER_SEC / USER_HZ)
 
-int arch_show_cpuinfo(struct seq *s, void *arg) __weak;
-int arch_show_interrupts(struct seq *s, void *arg) __weak;
-
 static int cpuinfo_show(struct seq *s, void *arg)
 {
 	if (arch_show_cpuinfo)
