@@ -86,6 +86,35 @@ static int show_dev(struct seq *s, void *arg)
 	return 0;
 }
 
+static int show_if_inet6(struct seq *s, void *arg)
+{
+	const struct ifaddr *t = ifaddr_table();
+
+	(void)arg;
+	for (unsigned i = 0; i < NR_IFADDRS; i++) {
+		struct netdev *d = atomic_load_explicit(&t[i].dev, memory_order_acquire);
+
+		if (!d || addr_is_v4(&t[i].addr))
+			continue;
+		for (unsigned k = 0; k < 16; k++)
+			seq_printf(s, "%02x", t[i].addr.b[k]);
+		seq_printf(s, " %02x %02x %02x 80 %8s\n", d->index, t[i].prefix, d->loopback ? 0x10 : 0, d->name);
+	}
+	return 0;
+}
+
+/* Tables that are empty here: readers want their first line. */
+static int show_header(struct seq *s, void *arg)
+{
+	seq_printf(s, "%s\n", (const char *)arg);
+	return 0;
+}
+
+#define UDP_HEADER                                                                                 \
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops"
+#define ROUTE_HEADER "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
+#define UNIX_HEADER  "Num       RefCount Protocol Flags    Type St Inode Path"
+
 void net_init(void)
 {
 	int err = 0;
@@ -98,6 +127,13 @@ void net_init(void)
 	/* Each counter can be counted by perf. */
 	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,
 				     NR_NET_STATS);
+	err |= proc_register("net/if_inet6", 0444, show_if_inet6, NULL, NULL);
+	err |= proc_register("net/udp", 0444, show_header, NULL, (void *)UDP_HEADER);
+	err |= proc_register("net/udp6", 0444, show_header, NULL, (void *)UDP_HEADER);
+	err |= proc_register("net/raw", 0444, show_header, NULL, (void *)UDP_HEADER);
+	err |= proc_register("net/raw6", 0444, show_header, NULL, (void *)UDP_HEADER);
+	err |= proc_register("net/route", 0444, show_header, NULL, (void *)ROUTE_HEADER);
+	err |= proc_register("net/unix", 0444, show_header, NULL, (void *)UNIX_HEADER);
 	if (err)
 		pr_warn("net: files in /proc are missing (no memory)");
 }

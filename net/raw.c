@@ -194,6 +194,8 @@ static ssize_t raw_recvmsg(struct sock *s, struct sock_msg *m)
 	if (want < total)
 		m->out_flags |= MSG_TRUNC;
 	ret = got < want ? -EFAULT : (ssize_t)(m->flags & MSG_TRUNC ? total : want);
+	if (s->recvttl)
+		m->ttl = p->ttl;
 	if (m->name)
 		m->name_len = addr_export(s->family, &p->src, 0, m->name);
 	pbuf_free(p);

@@ -301,11 +301,15 @@ int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned
 			return set_small(&s->tos, val, len, 0, 0);
 		case IP_TTL:
 			return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
+		case IP_RECVTTL:
+			ret = sockopt_int(val, len, &v);
+			if (!ret)
+				s->recvttl = v != 0;
+			return ret;
 		case IP_OPTIONS:
 		case IP_PKTINFO:
 		case IP_MTU_DISCOVER:
 		case IP_RECVERR:
-		case IP_RECVTTL:
 		case IP_RECVTOS:
 		case IP_FREEBIND:
 		case IP_MULTICAST_TTL:
@@ -329,13 +333,17 @@ int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned
 		return set_small(&s->tos, val, len, 0, 0);
 	case IPV6_UNICAST_HOPS:
 		return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
+	case IPV6_RECVHOPLIMIT:
+		ret = sockopt_int(val, len, &v);
+		if (!ret)
+			s->recvttl = v != 0;
+		return ret;
 	case IPV6_CHECKSUM:
 	case IPV6_MULTICAST_HOPS:
 	case IPV6_MULTICAST_LOOP:
 	case IPV6_MTU_DISCOVER:
 	case IPV6_RECVERR:
 	case IPV6_RECVPKTINFO:
-	case IPV6_RECVHOPLIMIT:
 	case IPV6_RECVTCLASS:
 		return 0;
 	}

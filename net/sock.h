@@ -41,6 +41,7 @@ struct sock_msg {
 	unsigned name_len;
 	unsigned out_flags;        /* receive: MSG_TRUNC, MSG_CTRUNC */
 	struct scm_files *files;   /* send: taken over on success; receive: out */
+	int ttl;                   /* receive: hop limit to report as a control message; 0 none */
 };
 
 struct sock_ops {
@@ -81,6 +82,7 @@ struct sock {
 	bool linger_on;                  /* [p] */
 	unsigned linger_s;               /* [p] seconds */
 	uint8_t tos, ttl;                /* [p] */
+	bool recvttl;                    /* [p] report the hop limit of datagrams */
 	struct rcu_head rcu;
 };
 

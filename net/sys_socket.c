@@ -447,6 +447,26 @@ long sys_sendmsg(int fd, void __user *msg, unsigned flags)
 	return ret;
 }
 
+/* The hop limit of a datagram: IP_TTL or IPV6_HOPLIMIT. */
+static int ttl_out(struct sock *s, struct sock_msg *m, struct abi_msghdr *h)
+{
+	struct {
+		struct abi_cmsghdr c;
+		int ttl, pad;
+	} c = { .ttl = m->ttl };
+
+	c.c.len = sizeof(c.c) + sizeof(int);
+	c.c.level = s->family == AF_INET6 ? SOL_IPV6 : SOL_IP;
+	c.c.type = s->family == AF_INET6 ? IPV6_HOPLIMIT : IP_TTL;
+	if (!h->control || h->controllen < c.c.len) {
+		m->out_flags |= MSG_CTRUNC;
+		h->controllen = 0;
+		return 0;
+	}
+	h->controllen = min_t(uint64_t, sizeof(c), h->controllen);
+	return copy_to_user(h->control, &c, h->controllen);
+}
+
 static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigned flags)
 {
 	struct iov stackv[8], *v = NULL;
@@ -473,7 +493,7 @@ static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigne
 	if (h.name && m.name_len && copy_to_user(h.name, &a, min(h.namelen, m.name_len)))
 		ret = -EFAULT;
 	h.namelen = h.name ? m.name_len : 0;
-	err = scm_out(&m, &h);
+	err = m.ttl ? ttl_out(s, &m, &h) : scm_out(&m, &h);
 	if (err)
 		ret = err;
 	h.flags = m.out_flags;

@@ -167,6 +167,7 @@ struct tcp_sock {
 	uint32_t dsack_start, dsack_end; /* to report once; equal: none */
 	uint32_t last_ofo_seq;      /* start of the newest block: it is reported first */
 	bool rx_busy;               /* a reader copies without ownership */
+	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, quickack, fin_rcvd;
 	uint32_t fin_seq;
 	uint64_t copied;            /* bytes read since rcvbuf was last looked at */

@@ -284,7 +284,8 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (tp->rcv_nxt - tp->rcv_wup >=
 	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * tp->mss))
 		tp->ack_now = true;
-	if (tp->quickack)
+	/* A reader that leaves the data lying until there is more won't acknowledge it by reading. */
+	if (tp->quickack || tp->hungry)
 		tp->ack_now = true;
 	if (!tp->ack_pending) {
 		tp->ack_pending = true;

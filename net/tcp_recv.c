@@ -198,13 +198,15 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 			err = -EAGAIN;
 			break;
 		}
+		tp->hungry = target > 1;
 		tcp_release(tp);
 		pqueue_purge(&dead);
-		n = peek ? target : target - done;
-		/* Never wait for more than the buffer can hold. */
-		n = min_t(size_t, n, atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
-		if (peek && n <= done)
+		n = 1;
+		if (peek)
 			n = done + 1;
+		else if (!(m->flags & MSG_WAITALL)) /* SO_RCVLOWAT; never more than the buffer can hold */
+			n = min_t(size_t, target,
+				  atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
 		err = wait_event_interruptible_timeout(&s->rd, data_or_end(tp, n), deadline);
 		tcp_own(tp);
 		if (err) {

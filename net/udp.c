@@ -213,6 +213,8 @@ static ssize_t udp_recvmsg(struct sock *s, struct sock_msg *m)
 			m->out_flags |= MSG_TRUNC;
 		ret = (ssize_t)(m->flags & MSG_TRUNC ? n : want);
 	}
+	if (s->recvttl)
+		m->ttl = p->ttl;
 	if (m->name)
 		m->name_len = addr_export(s->family, &p->src, p->udp.sport, m->name);
 	pbuf_free(p);
