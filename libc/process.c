@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes: creation, waiting, identity, CPU affinity. */
+#include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/times.h>
@@ -23,6 +25,36 @@ pid_t fork(void)
 int execve(const char *path, char *const argv[], char *const envp[])
 {
 	return (int)sysret(sys_call3(NR_execve, path, argv, envp));
+}
+
+int execv(const char *path, char *const argv[])
+{
+	return execve(path, argv, environ);
+}
+
+/* PATH is searched unless @file has a slash; the last error that is not ENOENT is kept. */
+int execvp(const char *file, char *const argv[])
+{
+	const char *dir = getenv("PATH");
+	char path[512];
+	int error = ENOENT;
+
+	if (strchr(file, '/'))
+		return execv(file, argv);
+	if (!dir)
+		dir = "/usr/bin:/bin";
+	while (*dir) {
+		int n = (int)strcspn(dir, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s/%s", n, dir, file) < (int)sizeof(path)) {
+			execv(path, argv);
+			if (errno != ENOENT && errno != ENOTDIR)
+				error = errno;
+		}
+		dir += n + (dir[n] == ':');
+	}
+	errno = error;
+	return -1;
 }
 
 pid_t waitpid(pid_t pid, int *status, int options)

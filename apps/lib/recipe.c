@@ -204,7 +204,8 @@ static void end_all(const char *what, const pid_t *pids, unsigned n, int sig)
 	}
 }
 
-static int collect(const struct recipe *r, int fd, struct phase *out)
+/* @failed: some client could not start, the others' figures do not matter. */
+static int collect(const struct recipe *r, int fd, struct phase *out, int failed)
 {
 	double deadline = np_now() + START_SECONDS;
 	int ret = 0;
@@ -216,6 +217,8 @@ static int collect(const struct recipe *r, int fd, struct phase *out)
 			fprintf(stderr, "experiment: only %u of %u clients ended\n", i, r->clients);
 			return -1;
 		}
+		if (!rep.error[0] && failed)
+			continue;
 		if (rep.error[0] || rep.t1 <= rep.t0 || !rep.t0) {
 			fprintf(stderr, "experiment: client: %s\n",
 				rep.error[0] ? rep.error : "did not run during the window");
@@ -260,7 +263,9 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 	}
 
 	if (memchr(names, 'E', r->clients)) {
-		collect(r, reports[0], out); /* prints what went wrong */
+		for (unsigned i = 0; i < r->clients; i++)
+			kill(clients[i], SIGUSR2);
+		collect(r, reports[0], out, 1); /* prints what went wrong */
 		goto out;
 	}
 
@@ -275,7 +280,7 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 		out->counters[i] += counter_read(MEMCG_COUNTERS, counters[i].key);
 	for (unsigned i = 0; i < r->clients; i++)
 		kill(clients[i], SIGUSR2);
-	ret = collect(r, reports[0], out);
+	ret = collect(r, reports[0], out, 0);
 out:
 	end_all("client", clients, r->clients, ret < 0 ? SIGKILL : 0);
 	end_all("netserver", servers, nr_servers, SIGTERM);
