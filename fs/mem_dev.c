@@ -6,7 +6,7 @@
 #include "fs/sys.h"
 #include "kernel/random.h"
 #if !defined(TALLY_HOSTED)
-#include "drivers/console.h"
+#include "kernel/console.h"
 #endif
 
 static ssize_t null_read(struct file *f, struct iov_iter *to, loff_t *pos)

@@ -10,7 +10,7 @@
 #include "kernel/thread.h"
 #include "kernel/wait.h"
 #ifndef TALLY_HOSTED
-#include "drivers/console.h"
+#include "kernel/console.h"
 #endif
 
 extern const struct selftest __start_selftests[] __weak, __stop_selftests[] __weak;

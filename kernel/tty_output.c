@@ -5,7 +5,7 @@
  * out_lock is held for all of one write, so that lines of several CPUs do not
  * mix; the driver below may sleep.
  */
-#include "drivers/console.h"
+#include "kernel/console.h"
 #include "kernel/string.h"
 #include "kernel/tty_int.h"
 
