@@ -46,17 +46,10 @@ bool own_get_or_push(struct sock_own *o, struct net_node *n)
 	}
 }
 
-struct net_node *own_release(struct sock_own *o)
+struct net_node *own_take_work(struct sock_own *o)
 {
-	uintptr_t v = 1;
 	struct net_node *n, *first = NULL;
 
-	if (likely(atomic_compare_exchange_strong_explicit(&o->word, &v, 0, memory_order_seq_cst,
-							   memory_order_relaxed))) {
-		if (unlikely(atomic_load_explicit(&o->waiting, memory_order_seq_cst)))
-			wake_up_one(&o->wait);
-		return NULL;
-	}
 	n = (struct net_node *)atomic_exchange_explicit(&o->word, 1, memory_order_acquire);
 	while (n) { /* newest first: turn round */
 		struct net_node *next = n->next;

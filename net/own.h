@@ -46,12 +46,23 @@ static inline void own_get(struct sock_own *o)
  * Return: true with ownership (@n untouched); false: @n belongs to the owner now.
  */
 bool own_get_or_push(struct sock_own *o, struct net_node *n);
+/* The nodes in order of arrival, linked by next; the caller still owns. */
+struct net_node *own_take_work(struct sock_own *o);
 /**
  * own_release - let go, unless there is work
- * Return: NULL when released; else the nodes in order of arrival, linked by
- * next, and the caller still owns.
+ * Return: NULL when released; else as own_take_work().
  */
-struct net_node *own_release(struct sock_own *o);
+static inline struct net_node *own_release(struct sock_own *o)
+{
+	uintptr_t v = 1;
+
+	if (unlikely(!atomic_compare_exchange_strong_explicit(&o->word, &v, 0, memory_order_seq_cst,
+							      memory_order_relaxed)))
+		return own_take_work(o);
+	if (unlikely(atomic_load_explicit(&o->waiting, memory_order_seq_cst)))
+		wake_up_one(&o->wait);
+	return NULL;
+}
 /* Owned, and work waits. */
 static inline bool own_pending(const struct sock_own *o)
 {

@@ -14,7 +14,7 @@
 /* Payload that one element takes: one packet on loopback, several segments elsewhere. */
 static uint32_t seg_goal(const struct tcp_sock *tp)
 {
-	return tp->mss >= TCP_SEG_MAX / 2 ? tp->mss : TCP_SEG_MAX / tp->mss * tp->mss;
+	return likely(tp->mss >= TCP_SEG_MAX / 2) ? tp->mss : TCP_SEG_MAX / tp->mss * tp->mss;
 }
 
 /*
@@ -189,13 +189,56 @@ static void push(struct tcp_sock *tp, bool more)
 	tcp_output(tp, clock_ns());
 }
 
+/*
+ * What most calls of a stream do: the whole run fits behind the last element,
+ * which is charged for already.  Return: false, with nothing done, otherwise.
+ */
+static inline bool append_prepaid(struct tcp_sock *tp, uint32_t goal, const struct page_part *v)
+{
+	struct tcp_seg *s = tp->tx_next;
+	struct pdata *d;
+	struct frag *f;
+	uint32_t len = v->len, cost;
+
+	if (!s || s->link.next != &tp->txq || s->len + len > goal || (s->flags & (SEG_FIN | SEG_SYN)))
+		return false;
+	d = s->data;
+	if (!d || !d->nr || atomic_load_explicit(&d->refs, memory_order_relaxed) != 1 ||
+	    s->off + s->len != d->len)
+		return false;
+	f = &d->frags[d->nr - 1];
+	if (f->page == v->page && f->off + f->len == v->off) {
+		cost = ALIGN_UP(f->len + len, (uint32_t)TRUESIZE_ROUND) -
+		       ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND);
+		if (s->prepaid < cost)
+			return false;
+		f->len += len;
+	} else {
+		cost = ALIGN_UP(len, (uint32_t)TRUESIZE_ROUND);
+		if (s->prepaid < cost || d->nr == PDATA_FRAGS)
+			return false;
+		page_get(v->page);
+		f++;
+		f->page = v->page;
+		f->off = v->off;
+		f->len = len;
+		d->nr++;
+	}
+	s->prepaid -= cost;
+	d->truesize += cost;
+	d->len += len;
+	s->len += len;
+	tp->write_seq += len;
+	return true;
+}
+
 ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, unsigned flags)
 {
 	struct tcp_sock *tp = tcp_of(s);
 	bool nonblock = flags & MSG_DONTWAIT;
 	uint64_t deadline = UINT64_MAX;
 	size_t done = 0;
-	uint32_t at = 0; /* bytes of *v that are queued */
+	uint32_t at = 0, goal; /* bytes of *v that are queued */
 	int err;
 
 	if (s->sndtimeo && !nonblock)
@@ -204,10 +247,17 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 	err = send_begin(tp, nonblock, deadline);
 	if (!err)
 		err = write_error(tp);
+	goal = seg_goal(tp);
 	while (!err && nr) {
 		struct tcp_seg *seg;
 		long n;
 
+		if (likely(!at) && likely(append_prepaid(tp, goal, v))) {
+			done += v->len;
+			v++;
+			nr--;
+			continue;
+		}
 		if (unlikely(!tcp_wmem_free(tp))) {
 			err = wait_room(tp, nonblock, deadline, false);
 			if (!err)
