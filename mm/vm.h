@@ -11,8 +11,8 @@
  *            to or from user memory while holding it or a spinlock.
  * Life time: users (threads with this space, procfs readers).  The last one
  *            unmaps everything, makes the CPUs that still have the tables
- *            loaded switch away, and frees the tables; the struct itself goes
- *            by RCU, so vm_try_get() may be tried on process->space under RCU.
+ *            loaded forget them, and frees everything.  Another process's
+ *            space: vm_get() while process->space cannot change (process_lock).
  */
 #ifndef MM_VM_H
 #define MM_VM_H
@@ -40,7 +40,6 @@ struct vm_space;
 
 struct vm_space *vm_create(void); /* NULL without memory */
 void vm_get(struct vm_space *s);  /* another user (thread) */
-bool vm_try_get(struct vm_space *s); /* under RCU, of another process: false if it is being torn down */
 void vm_put(struct vm_space *s);  /* last user: unmaps everything; sleeps */
 /* fork(): copy-on-write clone.  ERR_PTR(-ENOMEM) leaves the parent as it was. */
 struct vm_space *vm_clone(struct vm_space *parent);

@@ -8,7 +8,6 @@
 #include "mm/memcg.h"
 #include "kernel/errno.h"
 #include "kernel/lock.h"
-#include "kernel/rcu.h"
 
 #define VM_PROT   (VM_READ | VM_WRITE | VM_EXEC)
 #define VM_KEEP   (VM_PROT | VM_SHARED | VM_GROWSDOWN | VM_LOCKED | VM_MAYWRITE) /* stored in areas */
@@ -48,7 +47,6 @@ struct vm_space {
 
 	_Atomic uint64_t tlb_gen __cacheline_aligned; /* [m] raised by each flush, under lock */
 	_Atomic uint64_t cpus[MAX_CPUS / 64];         /* [m] CPUs that have the tables loaded */
-	struct rcu_head rcu;
 };
 
 static inline void vm_count(_Atomic uint64_t *c, int64_t n)

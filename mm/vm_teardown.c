@@ -204,11 +204,6 @@ int vm_unmap(struct vm_space *s, uintptr_t addr, size_t len)
 	return err;
 }
 
-static void space_free_rcu(struct rcu_head *h)
-{
-	kfree(container_of(h, struct vm_space, rcu));
-}
-
 /* The last user has gone: nobody runs on these tables, though CPUs may still have them loaded. */
 static void vm_destroy(struct vm_space *s)
 {
@@ -248,24 +243,12 @@ static void vm_destroy(struct vm_space *s)
 		page_put(p);
 	}
 	kfree(s->areas);
-	call_rcu(&s->rcu, space_free_rcu);
+	kfree(s);
 }
 
 void vm_get(struct vm_space *s)
 {
 	atomic_fetch_add_explicit(&s->users, 1, memory_order_relaxed);
-}
-
-bool vm_try_get(struct vm_space *s)
-{
-	unsigned n = atomic_load_explicit(&s->users, memory_order_relaxed);
-
-	do {
-		if (!n)
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&s->users, &n, n + 1, memory_order_acquire, memory_order_relaxed));
-	return true;
 }
 
 void vm_put(struct vm_space *s)
