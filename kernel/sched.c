@@ -37,6 +37,7 @@ DEFINE_PER_CPU(struct run_queue, run_queue) __cacheline_aligned;
 DEFINE_PER_CPU(static struct thread, idle_thread);
 DEFINE_PER_CPU(struct kernel_counts, kernel_counts);
 _Atomic(sched_switch_fn) sched_switch_hook;
+_Atomic(void (*)(void)) sched_asked_hook;
 
 static unsigned slice_us = 4000;
 PARAM_UINT("sched.slice_us", slice_us, 100, 1000000, PARAM_RW,
@@ -496,8 +497,13 @@ void sched_ipi(void)
 	struct run_queue *rq = &this_cpu(run_queue);
 
 	if (atomic_load_explicit(&rq->resched_asked, memory_order_relaxed) &&
-	    atomic_exchange_explicit(&rq->resched_asked, false, memory_order_acquire))
+	    atomic_exchange_explicit(&rq->resched_asked, false, memory_order_acquire)) {
+		void (*hook)(void) = atomic_load_explicit(&sched_asked_hook, memory_order_relaxed);
+
 		atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
+		if (unlikely(hook))
+			hook();
+	}
 	take_inbox(rq);
 	if (rq->curr == rq->idle)
 		return; /* the idle loop looks again before it halts */

@@ -36,6 +36,8 @@ DECLARE_PER_CPU(struct run_queue, run_queue);
  */
 typedef void (*sched_switch_fn)(struct thread *prev, struct thread *next);
 extern _Atomic(sched_switch_fn) sched_switch_hook;
+/* Called on a CPU after sched_request() for it, in the interrupt; NULL unless somebody profiles. */
+extern _Atomic(void (*)(void)) sched_asked_hook;
 
 /* A counter that only this CPU writes: no locked addition. */
 static inline void count_add(_Atomic uint64_t *c, uint64_t n)

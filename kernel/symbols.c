@@ -36,3 +36,11 @@ const char *symbol_find(uintptr_t addr, size_t *offset)
 	*offset = at - ksyms_addr[lo];
 	return ksyms_names + ksyms_name_off[lo];
 }
+
+const char *symbol_nth(size_t i, uintptr_t *addr)
+{
+	if (i >= (size_t)(uintptr_t)ksyms_count)
+		return NULL;
+	*addr = (uintptr_t)text_start + ksyms_addr[i];
+	return ksyms_names + ksyms_name_off[i];
+}

@@ -11,6 +11,8 @@
  * Return: its name, or NULL.  Context: any.
  */
 const char *symbol_find(uintptr_t addr, size_t *offset);
+/* The i-th function in order of address, or NULL beyond the last. */
+const char *symbol_nth(size_t i, uintptr_t *addr);
 bool is_kernel_text(uintptr_t addr);
 
 #endif /* KERNEL_SYMBOLS_H */

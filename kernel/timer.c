@@ -28,12 +28,15 @@ struct timer_cpu {
 	struct thread *thread;           /* [I] ktimer/N */
 	uint64_t programmed;             /* [i] hardware deadline, 0: off */
 	uint64_t slice;                  /* [i] when the scheduler wants a tick, 0: never */
+	uint64_t sample;                 /* [i] when the profiler wants a tick, 0: never */
 	bool active;                     /* [i] the timer thread is at work */
 };
 DEFINE_PER_CPU(static struct timer_cpu, timer_cpu) __cacheline_aligned = {
 	.lock = SPINLOCK_INIT("timer"),
 	.next = UINT64_MAX,
 };
+
+_Atomic(void (*)(void)) timer_sample_hook;
 
 /* Joins two heaps; the one with the smaller key on top. */
 static struct timer *meld(struct timer *a, struct timer *b)
@@ -124,6 +127,8 @@ static void program(struct timer_cpu *tc)
 
 	if (tc->slice && tc->slice < want)
 		want = tc->slice;
+	if (unlikely(tc->sample) && tc->sample < want)
+		want = tc->sample;
 	if (want == UINT64_MAX || (tc->programmed && tc->programmed <= want))
 		return;
 	tc->programmed = want;
@@ -135,6 +140,15 @@ void timer_set_slice(uint64_t deadline)
 	struct timer_cpu *tc = &this_cpu(timer_cpu);
 
 	tc->slice = deadline;
+	if (deadline)
+		program(tc);
+}
+
+void timer_set_sample(uint64_t deadline)
+{
+	struct timer_cpu *tc = &this_cpu(timer_cpu);
+
+	tc->sample = deadline;
 	if (deadline)
 		program(tc);
 }
@@ -153,6 +167,14 @@ void timer_interrupt(bool from_user)
 	if (tc->slice && now >= tc->slice) {
 		tc->slice = 0;
 		sched_tick(from_user);
+	}
+	if (unlikely(tc->sample) && now >= tc->sample) {
+		void (*hook)(void) =
+			atomic_load_explicit(&timer_sample_hook, memory_order_acquire);
+
+		tc->sample = 0;
+		if (hook)
+			hook();
 	}
 	program(tc);
 }

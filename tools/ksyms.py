@@ -18,8 +18,8 @@ def table():
         addr, kind, name = int(fields[0], 16), fields[1], fields[2]
         if name == "text_start":
             start = addr
-        elif kind in "tTwW" and "." not in name.split(".")[0:1] and name not in ("text_end",):
-            text.append((addr, name.split(".")[0] if name.startswith("..") else name))
+        elif kind in "tTwW" and not name.startswith("..") and name != "text_end":
+            text.append((addr, name))
     if start is None:
         sys.exit("ksyms: no text_start in the symbol list")
     seen, rows = set(), []

@@ -187,6 +187,7 @@ void interrupt(struct regs *regs, unsigned v)
 		apic_eoi();
 		if (!this_cpu(cpu_online)) /* waiting to be released: it only had to wake up */
 			return;
+		this_cpu(timer_regs) = regs;
 		timer_interrupt(regs_from_user(regs));
 		return;
 	case VECTOR_KICK:

@@ -11,7 +11,7 @@
 #ifndef ARCH_X86_64_IRQ_H
 #define ARCH_X86_64_IRQ_H
 
-#include "kernel/types.h"
+#include "arch/arch.h"
 
 struct regs;
 
@@ -41,6 +41,7 @@ int irq_request_isa(unsigned line, irq_fn fn, void *arg, const char *name);
 int irq_request_msi(unsigned cpu, irq_fn fn, void *arg, const char *name, uint64_t *msi_addr,
 		    uint32_t *msi_data);
 
+DECLARE_PER_CPU(const struct regs *, timer_regs); /* sample.c: what the timer interrupted last */
 void interrupt(struct regs *regs, unsigned vector); /* from trap_dispatch() */
 
 /* Figures for /proc/interrupts: name of a vector (NULL: unused) and its count on a CPU. */

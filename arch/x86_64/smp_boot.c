@@ -29,6 +29,7 @@
 #include "arch/x86_64/user.h"
 #include "kernel/init.h"
 #include "kernel/log.h"
+#include "kernel/perf/sample.h"
 #include "kernel/panic.h"
 #include "kernel/param.h"
 #include "kernel/string.h"
@@ -379,7 +380,8 @@ void arch_stop_others(void)
 void nmi_handler(struct regs *regs)
 {
 	if (!atomic_load_explicit(&log_panicking, memory_order_acquire)) {
-		pr_warn("nmi: not asked for, ignored");
+		if (!perf_sample_nmi(regs))
+			pr_warn("nmi: not asked for, ignored");
 		return;
 	}
 	atomic_fetch_add_explicit(&nr_stopped, 1, memory_order_release);

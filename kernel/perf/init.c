@@ -7,7 +7,9 @@
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/perf/event.h"
+#include "kernel/perf/sample.h"
 #include "kernel/string.h"
+#include "kernel/symbols.h"
 
 #define MOST_IDLE 4096
 
@@ -72,13 +74,27 @@ static ssize_t write_switch(const char *text, size_t n, void *arg)
 	return (ssize_t)n;
 }
 
+/* As on Linux; all functions count as global. */
+static int show_kallsyms(struct seq *s, void *arg)
+{
+	const char *name;
+	uintptr_t addr;
+
+	(void)arg;
+	for (size_t i = 0; (name = symbol_nth(i, &addr)); i++)
+		seq_printf(s, "%016lx T %s\n", addr, name);
+	return 0;
+}
+
 void perf_init(void)
 {
 	perf_counters_init();
 	if (pmu_set_idle(idle_pmus))
 		pr_warn("perf: no memory for %u idle PMUs", idle_pmus);
 	ready = true;
+	perf_sample_init();
 	memcg_moved_hook = perf_regroup;
+	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);
 	proc_register("tally/pmus", 0444, show_pmus, NULL, NULL);
 	proc_register("tally/perf_switch", 0644, show_switch, write_switch, NULL);
 	pr_info("perf: %u PMUs", pmu_count());

@@ -41,12 +41,17 @@ struct perf_hist {
 /* Legend: [q] this CPU only, interrupts off */
 struct perf_cpu {
 	struct perf_cpu_ctx *active;  /* [q] contexts with group events */
-	unsigned nr_group;            /* [q] group events here */
+	_Atomic unsigned nr_group;    /* written [q]: group events here */
 	uint32_t group_id;            /* [q] whose events are in; right while nr_group > 0 */
 	_Atomic(struct perf_hist *) hist; /* made with the first group event, kept */
 	_Atomic uint64_t switches, contexts, total_ns;
 } __cacheline_aligned;
 DEFINE_PER_CPU(static struct perf_cpu, perf_cpu) __cacheline_aligned;
+
+static inline unsigned nr_group(const struct perf_cpu *pc)
+{
+	return atomic_load_explicit(&pc->nr_group, memory_order_relaxed);
+}
 
 /* Holders of the hook: events.  Under hook_lock. */
 static struct spinlock hook_lock = SPINLOCK_INIT("perf_hook");
@@ -167,7 +172,7 @@ static __noinline void group_switch(struct perf_cpu *pc, const struct thread *ne
 	if (group->id == pc->group_id)
 		return;
 	start = clock_ns();
-	if (perf_switch_variant == PERF_SWITCH_ALL)
+	if (__atomic_load_n(&perf_switch_variant, __ATOMIC_RELAXED) == PERF_SWITCH_ALL)
 		n = switch_all(group);
 	else
 		n = switch_active(pc, group);
@@ -224,7 +229,7 @@ static void on_switch(struct thread *prev, struct thread *next)
 
 	if (atomic_load_explicit(&prev->perf, memory_order_relaxed))
 		task_out(prev);
-	if (pc->nr_group)
+	if (nr_group(pc))
 		group_switch(pc, next);
 	if (atomic_load_explicit(&next->perf, memory_order_relaxed))
 		task_in(next);
@@ -261,7 +266,7 @@ static void ctx_link(struct perf_cpu *pc, struct perf_cpu_ctx *ctx, struct perf_
 		e->next->prev = &e->next;
 	ctx->events = e;
 	e->linked = true;
-	pc->nr_group++;
+	atomic_store_explicit(&pc->nr_group, nr_group(pc) + 1, memory_order_relaxed);
 }
 
 static void ctx_unlink(struct perf_cpu *pc, struct perf_cpu_ctx *ctx, struct perf_event *e)
@@ -270,7 +275,7 @@ static void ctx_unlink(struct perf_cpu *pc, struct perf_cpu_ctx *ctx, struct per
 	if (e->next)
 		e->next->prev = e->prev;
 	e->linked = false;
-	pc->nr_group--;
+	atomic_store_explicit(&pc->nr_group, nr_group(pc) - 1, memory_order_relaxed);
 	if (!ctx->events) {
 		*ctx->prev = ctx->next;
 		if (ctx->next)
@@ -287,7 +292,7 @@ void perf_group_update(void *arg)
 	bool enabled = atomic_load_explicit(&e->enabled, memory_order_acquire);
 	uint64_t now;
 
-	if (pc->nr_group)
+	if (nr_group(pc))
 		group_switch(pc, this_cpu(run_queue).curr); /* if it has moved meanwhile */
 	pc->group_id = group->id;
 	now = pmu_read(e->pmu, (unsigned)e->cpu);
@@ -336,7 +341,7 @@ static void regroup(void *arg)
 	struct perf_cpu *pc = &this_cpu(perf_cpu);
 
 	(void)arg;
-	if (pc->nr_group)
+	if (nr_group(pc))
 		group_switch(pc, this_cpu(run_queue).curr);
 }
 
@@ -347,7 +352,7 @@ void perf_regroup(void)
 
 	for_each_cpu(cpu) {
 		/* A reading from outside: an event that comes at this moment reads the group itself. */
-		if (!__atomic_load_n(&per_cpu(perf_cpu, cpu).nr_group, __ATOMIC_RELAXED))
+		if (!nr_group(&per_cpu(perf_cpu, cpu)))
 			continue;
 		mask[cpu / 64] |= 1ULL << (cpu % 64);
 		any = true;
