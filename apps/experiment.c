@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "apps/lib/kernel_files.h"
+#include "apps/lib/perfswitch.h"
 #include "apps/lib/recipe.h"
 #include "apps/lib/truth.h"
 
@@ -18,7 +19,9 @@ static void usage(int status)
 	fprintf(status ? stderr : stdout,
 		"usage: experiment recipe|layout|batch|uncharge [-n CLIENTS] [-l SECONDS]\n"
 		"                  [-r ROUNDS] [--groups 1|N] [--presets NAME]\n"
-		"       experiment truth [-n PAIRS] [--bytes B]\n");
+		"       experiment truth [-n PAIRS] [--bytes B]\n"
+		"       experiment perfswitch [--pmus N] [--types 1|2] [--l2 low|high]\n"
+		"                  [--l3 low|high] [-n TURNS]\n");
 	exit(status);
 }
 
@@ -47,6 +50,15 @@ static double number(const char *text, const char *what, double lo, double hi)
 		exit(2);
 	}
 	return v;
+}
+
+static int low_or_high(const char *text, const char *what)
+{
+	if (strcmp(text, "low") && strcmp(text, "high")) {
+		fprintf(stderr, "experiment: %s: low or high expected, not '%s'\n", what, text);
+		exit(2);
+	}
+	return text[0] == 'h';
 }
 
 /* The preset of this boot, "" where there is none (Linux). */
@@ -104,11 +116,16 @@ int main(int argc, char **argv)
 	static const struct option options[] = { { "groups", required_argument, NULL, 'g' },
 						 { "presets", required_argument, NULL, 'P' },
 						 { "bytes", required_argument, NULL, 'b' },
+						 { "pmus", required_argument, NULL, 'p' },
+						 { "types", required_argument, NULL, 't' },
+						 { "l2", required_argument, NULL, '2' },
+						 { "l3", required_argument, NULL, '3' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	static const char *const batches[] = { "32", "64", NULL };
 	static const char *const uncharges[] = { "direct", "stock", NULL };
 	struct recipe r = { .clients = 36, .rounds = 3, .groups = 1, .seconds = 10 };
+	struct perfswitch ps = { .turns = 1000 };
 	uint64_t bytes = 32 << 20;
 	const char *name, *presets = NULL;
 	char layout[32];
@@ -123,7 +140,24 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc - 1, argv + 1, "n:l:r:h", options, NULL)) != -1) {
 		switch (opt) {
 		case 'n':
-			r.clients = (unsigned)number(optarg, "-n", 1, 1024);
+			if (!strcmp(name, "perfswitch"))
+				ps.turns = (unsigned)number(optarg, "-n", 10, 1e8);
+			else
+				r.clients = (unsigned)number(optarg, "-n", 1, 1024);
+			break;
+		case 'p':
+			ps.pmus = (unsigned)number(optarg, "--pmus", 0, 4096);
+			break;
+		case 't':
+			ps.types = (unsigned)number(optarg, "--types", 1, 2);
+			break;
+		case '2':
+			ps.l2 = low_or_high(optarg, "--l2");
+			ps.types += !ps.types;
+			break;
+		case '3':
+			ps.l3 = low_or_high(optarg, "--l3");
+			ps.types += !ps.types;
 			break;
 		case 'l':
 			r.seconds = number(optarg, "-l", 0.01, 86400);
@@ -154,6 +188,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(name, "truth"))
 		return truth_run(r.clients, bytes) < 0;
+	if (!strcmp(name, "perfswitch"))
+		return perfswitch_run(&ps) < 0;
 	if (!strcmp(name, "recipe"))
 		return recipe_run(&r) < 0;
 	if (!strcmp(name, "layout")) {
