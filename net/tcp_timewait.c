@@ -16,6 +16,8 @@
 static unsigned tw_max = 32768;
 PARAM_UINT("net.tcp.timewait_max", tw_max, 0, 1048576, PARAM_RW, "connections kept in TIME_WAIT, whole machine");
 
+#define TW_REUSE_AFTER (10 * NSEC_PER_MSEC) /* several ticks of the timestamp clock */
+
 struct tcp_tw {
 	struct ep ep;
 	struct list_head link; /* tw_cpu.list, under its lock; empty: not in */
@@ -177,12 +179,17 @@ done:
 	tcp_done(tp);
 }
 
-/* May a new connection from here take the same four?  Its timestamps and sequence numbers are later. */
+/*
+ * May a new connection from here take the same four?  Its timestamps and
+ * sequence numbers are later once the timestamp clock has moved on (RFC 6191
+ * wants that, not a certain time); bind() with port 0 may well hit a port that
+ * a connection to the same peer had a moment ago.
+ */
 bool tcp_tw_reusable(const struct ep *e)
 {
 	const struct tcp_tw *tw = ep_tw(e);
 
-	return (tw->opts & TCP_OPT_TS) && clock_ns() - tw->since_ns > NSEC_PER_SEC;
+	return (tw->opts & TCP_OPT_TS) && clock_ns() - tw->since_ns > TW_REUSE_AFTER;
 }
 
 void tcp_tw_input(struct ep *e, struct pbuf *p)
