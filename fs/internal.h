@@ -107,6 +107,9 @@ int may_delete(struct dentry *dir, struct dentry *victim);
 /* Attributes (fs/attr.c). */
 int inode_stat(struct inode *i, struct kstat *st);
 int do_truncate(struct inode *i, loff_t size);
+/* The entry that a user's (dirfd, path) names, referenced; @flags: WALK_*. */
+int user_lookup(int dirfd, const char __user *path, unsigned flags, struct dentry **out);
+unsigned at_flags(int flags); /* WALK_* for AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH */
 
 /* Dentries (fs/dcache.c). */
 extern struct spinlock dcache_lock;

@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ramfs: files whose data lives in the page cache and nowhere else.
+ * ramfs: instances and folders of the file system that lives in the page cache
+ * and nowhere else.  fs/ramfs_file.c has the files' data.
  *
- * Serves as rootfs, ramfs, tmpfs and devtmpfs.  Every entry is a pinned dentry;
- * a file's data is its inode's page index, each page charged as file memory to
- * the group of the process that first wrote it.  "size=" limits an instance.
+ * Serves as rootfs, ramfs, tmpfs and devtmpfs.  Every entry is a pinned dentry.
+ * "size=" limits an instance.
  *
- * Locks: inode->lock over size and over what a directory holds.  get_page()
- *        (page faults) takes none: it may be called under a space's lock,
- *        while write() copies from user memory under the inode's lock.
+ * Locks: inode->lock over what a directory holds.
  */
-#include "fs/internal.h"
+#include "fs/ramfs.h"
 #include "mm/page_cache.h"
 
 #define RAMFS_MAGIC 0x858458f6
 #define TMPFS_MAGIC 0x01021994
 
-struct ramfs_super {
-	uint64_t max_pages;           /* UINT64_MAX: no limit */
-	_Atomic uint64_t pages;       /* upper bound of pages in use */
-	_Atomic uint64_t inodes;
-};
-
-static const struct inode_ops ramfs_file_iops, ramfs_link_iops, ramfs_node_iops;
-
-static struct ramfs_super *info(const struct super *s)
-{
-	return s->priv;
-}
+static const struct inode_ops ramfs_link_iops, ramfs_node_iops;
 
 struct inode *ramfs_new_inode(struct super *s, unsigned mode, uint64_t rdev)
 {
@@ -63,29 +50,23 @@ struct inode *ramfs_new_inode(struct super *s, unsigned mode, uint64_t rdev)
 		break;
 	}
 	i->rdev = rdev;
-	if (info(s))
-		atomic_fetch_add_explicit(&info(s)->inodes, 1, memory_order_relaxed);
+	if (ramfs_info(s))
+		atomic_fetch_add_explicit(&ramfs_info(s)->inodes, 1, memory_order_relaxed);
 	return i;
 }
 
-static void count_pages(struct super *s, int64_t n)
-{
-	if (info(s))
-		atomic_fetch_add_explicit(&info(s)->pages, (uint64_t)n, memory_order_relaxed);
-}
-
-static void ramfs_evict(struct inode *i)
+void ramfs_evict(struct inode *i)
 {
 	if (i->pages) {
-		count_pages(i->super, -(int64_t)page_index_count(i->pages));
+		ramfs_count_pages(i->super, -(int64_t)page_index_count(i->pages));
 		page_index_destroy(i->pages);
 	}
 	if (S_ISLNK(i->mode))
 		kfree(i->priv);
 	if (S_ISFIFO(i->mode))
 		pipe_release_inode(i);
-	if (info(i->super))
-		atomic_fetch_sub_explicit(&info(i->super)->inodes, 1, memory_order_relaxed);
+	if (ramfs_info(i->super))
+		atomic_fetch_sub_explicit(&ramfs_info(i->super)->inodes, 1, memory_order_relaxed);
 }
 
 /* Directories. */
@@ -254,210 +235,6 @@ const struct file_ops ramfs_dir_file_ops = {
 	.lseek = dir_lseek,
 };
 
-/* Regular files. */
-
-static ssize_t ramfs_read(struct file *f, struct iov_iter *to, loff_t *pos)
-{
-	struct inode *i = f->inode;
-	ssize_t done = 0;
-
-	while (to->count) {
-		loff_t size = atomic_load_explicit(&i->size, memory_order_acquire);
-		size_t off = (size_t)*pos & (PAGE_SIZE - 1), n, k;
-		struct page *p;
-
-		if (*pos >= size)
-			break;
-		n = min(PAGE_SIZE - off, to->count);
-		n = (size_t)min_t(loff_t, (loff_t)n, size - *pos);
-		p = page_index_lookup(i->pages, (uint64_t)*pos >> PAGE_SHIFT);
-		if (p) {
-			k = copy_to_iter((char *)page_virt(p) + off, n, to);
-			page_put(p);
-		} else {
-			k = zero_iter(n, to);
-		}
-		*pos += (loff_t)k;
-		done += (ssize_t)k;
-		if (k < n)
-			return done ? done : -EFAULT;
-		cond_resched();
-	}
-	return done;
-}
-
-/* Page number @n to write to: counted against the instance's size. */
-static struct page *page_for_write(struct inode *i, uint64_t n, struct owner *o)
-{
-	struct ramfs_super *rs = info(i->super);
-	struct page *p = page_index_lookup(i->pages, n);
-
-	if (p)
-		return p;
-	if (rs && atomic_load_explicit(&rs->pages, memory_order_relaxed) >= rs->max_pages)
-		return ERR_PTR(-ENOSPC);
-	p = page_index_get(i->pages, n, o);
-	if (!IS_ERR(p))
-		count_pages(i->super, 1);
-	return p;
-}
-
-static ssize_t ramfs_write(struct file *f, struct iov_iter *from, loff_t *pos)
-{
-	struct inode *i = f->inode;
-	struct owner *o;
-	ssize_t done = 0, err = 0;
-
-	if (!from->count)
-		return 0;
-	o = current_owner();
-	owner_get(o);
-	mutex_lock(&i->lock);
-	if (atomic_load_explicit(&f->flags, memory_order_relaxed) & O_APPEND)
-		*pos = atomic_load_explicit(&i->size, memory_order_relaxed);
-	while (from->count) {
-		uint64_t index = (uint64_t)*pos >> PAGE_SHIFT;
-		size_t off = (size_t)*pos & (PAGE_SIZE - 1);
-		size_t n = min(PAGE_SIZE - off, from->count), k;
-		struct page *p = page_for_write(i, index, o);
-
-		if (IS_ERR(p)) {
-			err = PTR_ERR(p);
-			break;
-		}
-		k = copy_from_iter((char *)page_virt(p) + off, n, from);
-		page_put(p);
-		*pos += (loff_t)k;
-		done += (ssize_t)k;
-		if (k && *pos > atomic_load_explicit(&i->size, memory_order_relaxed))
-			atomic_store_explicit(&i->size, *pos, memory_order_release);
-		if (k < n) {
-			err = -EFAULT;
-			break;
-		}
-		if (kill_pending(current)) {
-			err = -EINTR;
-			break;
-		}
-		cond_resched();
-	}
-	if (done)
-		inode_touch(i);
-	mutex_unlock(&i->lock);
-	owner_put(o);
-	return done ? done : err;
-}
-
-static int ramfs_truncate(struct inode *i, loff_t size)
-{
-	loff_t old = atomic_load_explicit(&i->size, memory_order_relaxed);
-	uint64_t keep = ((uint64_t)size + PAGE_SIZE - 1) >> PAGE_SHIFT, before;
-
-	atomic_store_explicit(&i->size, size, memory_order_seq_cst);
-	if (size >= old)
-		return 0;
-	before = page_index_count(i->pages);
-	page_index_truncate(i->pages, keep);
-	count_pages(i->super, (int64_t)page_index_count(i->pages) - (int64_t)before);
-	if (size & (PAGE_SIZE - 1)) { /* what the file may grow over again reads as zero */
-		struct page *p = page_index_lookup(i->pages, (uint64_t)size >> PAGE_SHIFT);
-
-		if (p) {
-			size_t off = (size_t)size & (PAGE_SIZE - 1);
-
-			memset((char *)page_virt(p) + off, 0, PAGE_SIZE - off);
-			page_put(p);
-		}
-	}
-	return 0;
-}
-
-static struct page *ramfs_get_page(struct file *f, uint64_t index)
-{
-	struct inode *i = f->inode;
-	struct page *p;
-
-	if ((loff_t)(index << PAGE_SHIFT) >= atomic_load_explicit(&i->size, memory_order_acquire))
-		return ERR_PTR(-EIO);
-	p = page_index_lookup(i->pages, index);
-	if (p)
-		return p;
-	p = page_for_write(i, index, current_owner());
-	/* A truncate that did not see our page: take it back. */
-	if (!IS_ERR(p) && (loff_t)(index << PAGE_SHIFT) >=
-				  atomic_load_explicit(&i->size, memory_order_seq_cst)) {
-		page_put(p);
-		page_index_remove(i->pages, index);
-		count_pages(i->super, -1);
-		return ERR_PTR(-EIO);
-	}
-	return p;
-}
-
-static loff_t ramfs_lseek(struct file *f, loff_t off, int whence)
-{
-	struct inode *i = f->inode;
-	loff_t size = atomic_load_explicit(&i->size, memory_order_acquire);
-	uint64_t n;
-
-	switch (whence) {
-	case SEEK_SET:
-		break;
-	case SEEK_CUR:
-		if (__builtin_add_overflow(off, f->pos, &off))
-			return -EOVERFLOW;
-		break;
-	case SEEK_END:
-		if (__builtin_add_overflow(off, size, &off))
-			return -EOVERFLOW;
-		break;
-	case SEEK_DATA:
-		if (off < 0 || off >= size)
-			return -ENXIO;
-		n = page_index_next(i->pages, (uint64_t)off >> PAGE_SHIFT);
-		if (n == UINT64_MAX || (loff_t)(n << PAGE_SHIFT) >= size)
-			return -ENXIO;
-		off = max_t(loff_t, off, (loff_t)(n << PAGE_SHIFT));
-		break;
-	case SEEK_HOLE:
-		if (off < 0 || off >= size)
-			return -ENXIO;
-		for (n = (uint64_t)off >> PAGE_SHIFT;
-		     (loff_t)(n << PAGE_SHIFT) < size && page_index_next(i->pages, n) == n; n++)
-			;
-		off = min_t(loff_t, size, max_t(loff_t, off, (loff_t)(n << PAGE_SHIFT)));
-		break;
-	default:
-		return -EINVAL;
-	}
-	if (off < 0)
-		return -EINVAL;
-	f->pos = off;
-	return off;
-}
-
-static int ramfs_mmap(struct file *f, unsigned vm_flags)
-{
-	return 0;
-}
-
-static int ramfs_fsync(struct file *f)
-{
-	return 0;
-}
-
-const struct file_ops ramfs_file_ops = {
-	.read = ramfs_read,
-	.write = ramfs_write,
-	.lseek = ramfs_lseek,
-	.get_page = ramfs_get_page,
-	.mmap = ramfs_mmap,
-	.fsync = ramfs_fsync,
-};
-static const struct inode_ops ramfs_file_iops = {
-	.truncate = ramfs_truncate,
-	.evict = ramfs_evict,
-};
 static const struct inode_ops ramfs_link_iops = {
 	.readlink = ramfs_readlink,
 	.evict = ramfs_evict,
@@ -468,7 +245,7 @@ static const struct inode_ops ramfs_node_iops = { .evict = ramfs_evict };
 
 static int ramfs_statfs(struct super *s, uint64_t out[6])
 {
-	struct ramfs_super *rs = info(s);
+	struct ramfs_super *rs = ramfs_info(s);
 	struct page_stats ps;
 	uint64_t used = atomic_load_explicit(&rs->pages, memory_order_relaxed);
 

@@ -35,15 +35,6 @@ long sys_timerfd_gettime(int fd, struct itimerspec64 __user *out);
 long sys_memfd_create(const char __user *uname, unsigned flags);
 
 /* fs/attr.c */
-long sys_newfstatat(int dirfd, const char __user *path, struct kstat __user *out, int flags);
-long sys_stat(const char __user *path, struct kstat __user *out);
-long sys_lstat(const char __user *path, struct kstat __user *out);
-long sys_fstat(int fd, struct kstat __user *out);
-long sys_statx(int dirfd, const char __user *path, int flags, unsigned mask,
-	struct statx_buf __user *out);
-long sys_faccessat2(int dirfd, const char __user *path, int mode, int flags);
-long sys_faccessat(int dirfd, const char __user *path, int mode);
-long sys_access(const char __user *path, int mode);
 long sys_fchmodat(int dirfd, const char __user *path, unsigned mode);
 long sys_chmod(const char __user *path, unsigned mode);
 long sys_fchmod(int fd, unsigned mode);
@@ -157,5 +148,16 @@ long sys_chroot(const char __user *path);
 long sys_umask(unsigned mask);
 long sys_getdents(int fd, void __user *buf, unsigned n);
 long sys_getdents64(int fd, void __user *buf, unsigned n);
+
+/* fs/sys_stat.c */
+long sys_newfstatat(int dirfd, const char __user *path, struct kstat __user *out, int flags);
+long sys_stat(const char __user *path, struct kstat __user *out);
+long sys_lstat(const char __user *path, struct kstat __user *out);
+long sys_fstat(int fd, struct kstat __user *out);
+long sys_statx(int dirfd, const char __user *path, int flags, unsigned mask,
+	struct statx_buf __user *out);
+long sys_faccessat2(int dirfd, const char __user *path, int mode, int flags);
+long sys_faccessat(int dirfd, const char __user *path, int mode);
+long sys_access(const char __user *path, int mode);
 
 #endif /* FS_SYS_H */
