@@ -15,7 +15,7 @@ import sys
 from runner import machine, session, table
 
 PRESETS = ("off", "linux-4.13", "linux-6.0", "linux-6.1", "linux-6.16", "tally")
-EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth")
+EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "perfswitch")
 
 
 def add_options(parser):
@@ -30,6 +30,12 @@ def add_options(parser):
     add("--bytes", default="32M", metavar="B", help="truth: bytes of each pair (32M)")
     add("--lo", default=None, metavar="DROP,REORDER,DUP",
         help="truth: damage on loopback in per mille (10,10,10)")
+    add("--pmus", type=int, default=0, metavar="N",
+        help="perfswitch: idle PMUs beside the machine's own (0)")
+    add("--types", choices=("1", "2"), help="perfswitch: PMUs with group events (both)")
+    add("--l2", choices=("low", "high"), help="perfswitch: pressure on the second-level cache")
+    add("--l3", choices=("low", "high"), help="perfswitch: pressure on the third-level cache")
+    add("--turns", type=int, default=1000, metavar="N", help="perfswitch: turns of the token (1000)")
 
 
 def boots(args):
@@ -50,6 +56,12 @@ def boots(args):
     if args.name == "uncharge":
         return [("uncharge direct and stock", "memcg=linux-4.13",
                  ["experiment", "uncharge", *common])]
+    if args.name == "perfswitch":
+        chosen = [w for key in ("types", "l2", "l3") if getattr(args, key)
+                  for w in (f"--{key}", getattr(args, key))]
+        return [(f"perfswitch, {args.pmus} idle PMUs", "",
+                 ["experiment", "perfswitch", "-n", str(args.turns), "--pmus", str(args.pmus),
+                  *chosen])]
     drop, reorder, dup = (args.lo or "10,10,10").split(",")
     return [("truth", f"net.lo.drop={drop} net.lo.reorder={reorder} net.lo.dup={dup}",
              ["experiment", "truth", "-n", str(args.n), "--bytes", args.bytes])]
@@ -57,6 +69,8 @@ def boots(args):
 
 def check(args):
     """Refuses numbers that make no sense before a machine starts."""
+    if args.turns < 10 or not 0 <= args.pmus <= 4096:
+        raise machine.UsageError("--turns: at least 10; --pmus: 0 to 4096")
     if args.n < 1 or args.r < 1 or args.l <= 0:
         raise machine.UsageError("-n and -r: at least 1; -l: more than 0")
     if args.groups == "N":
@@ -97,6 +111,17 @@ def add_insns(result):
             tax["accounting_percent"] = round(statistics.median(shares), 3)
 
 
+def add_switch_insns(result):
+    """Field insns of perfswitch records: instructions in kernel/perf per switch."""
+    intervals = result.plugin.get("insns")
+    rows = [r for r in result.records if r.get("record") == "perfswitch"]
+    if not intervals or len(intervals) != len(rows):
+        return
+    for interval, record in zip(intervals, rows):
+        if record["switches"]:
+            record["insns"] = round(interval["perf"] / record["switches"], 1)
+
+
 class Progress(session.Outputs):
     """Console lines of the guest to standard error; records are kept for later."""
 
@@ -128,6 +153,7 @@ def main(args: argparse.Namespace, config):
             config.append = f"{parameters} {base}".strip()
             result = session.run(config, shlex.join(command), outputs, deadline)
             add_insns(result)
+            add_switch_insns(result)
             for record in result.records:
                 outputs.write_record(record)
             records.extend(result.records)

@@ -16,6 +16,8 @@ from runner import machine
 # Files whose functions are the accounting (experiment recipe-tax); a function
 # that a header defines counts for the header it is in.
 ACCOUNTING = re.compile(r"(^|/)(mm/(page_counter|stock|memcg|owner)\w*\.[ch]|net/sock_mem\.[ch])$")
+# Files whose functions are the perf part of a switch (experiment perfswitch).
+PERF = re.compile(r"(^|/)kernel/perf/\w+\.[ch]$")
 
 
 class Insns:
@@ -44,6 +46,8 @@ class Insns:
             mine = {name: n for name, n in interval["by_symbol"].items()
                     if is_accounting(self.files.get(name, ""))}
             interval["accounting"] = sum(mine.values())
+            interval["perf"] = sum(n for name, n in interval["by_symbol"].items()
+                                   if PERF.search(self.files.get(name, "")))
             interval["accounting_by_symbol"] = mine
         return {"insns": intervals}
 

@@ -83,13 +83,45 @@ def print_truth(records):
         print(line)
 
 
+# What was published for Linux (v4.11, 058fe1c0440e), microseconds: (types, L2, L3): before, after.
+PUBLISHED_SWITCH = {
+    (1, "low", "low"): ("1.72 2.42 5.85", "1.35 1.64 5.46"),
+    (1, "high", "low"): ("2.08 4.56 19.8", "1.72 2.20 13.7"),
+    (1, "high", "high"): ("2.86 10.4 12.7", "2.54 4.32 12.1"),
+    (2, "low", "low"): ("1.98 3.20 6.89", "1.68 2.41 8.89"),
+    (2, "high", "low"): ("2.48 5.28 22.4", "2.15 3.69 14.6"),
+    (2, "high", "high"): ("3.32 8.09 13.9", "2.80 5.15 13.7"),
+}
+
+
+def print_perfswitch(records):
+    """Cost of a switch between groups by both variants, published figures beside."""
+    rows = [r for r in records if r.get("record") == "perfswitch"]
+    header = ["variant", "types", "L2", "L3", "PMUs", "idle", "contexts", "p10 ns", "p50 ns", "p90 ns",
+              "insns", "published us (10 50 90 %)"]
+    cells = []
+    for r in rows:
+        published = PUBLISHED_SWITCH.get((r["types"], r["l2"], r["l3"]))
+        cells.append([r["variant"], str(r["types"]), r["l2"], r["l3"], str(r["registered"]),
+                      str(r["pmus"]), number(r["contexts"] / r["switches"], 1) if r["switches"] else "-",
+                      number(r["p10_ns"], 0), number(r["p50_ns"], 0), number(r["p90_ns"], 0),
+                      number(r.get("insns")),
+                      published[r["variant"] == "active"] if published else "-"])
+    for line in layout(header, cells):
+        print(line)
+    print("\npublished: Linux before (all) and after (active) v4.11; its rows are an Intel server's,\n"
+          "in emulation caches mean little: there compare instructions and contexts.")
+
+
 def print_table(name, records, config):
     """The table of an experiment and the line that says how to read it."""
-    if not any(r.get("record") in ("recipe-tax", "truth") for r in records):
+    if not any(r.get("record") in ("recipe-tax", "truth", "perfswitch") for r in records):
         return
     print()
     if name == "truth":
         print_truth(records)
+    elif name == "perfswitch":
+        print_perfswitch(records)
     else:
         print_recipe(records)
     commit = next((r["commit"] for r in records if "commit" in r), "?")
