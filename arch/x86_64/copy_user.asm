@@ -5,8 +5,11 @@
 ; that cannot be resolved inside an unrolled block falls back to single bytes
 ; from where the block began, so the count that is returned is exact.
 ;
-; The eight-byte loops load eight registers, then store them: under TCG this is
-; eight times as fast as rep movsb, on metal rep movsb wins; copy.c measures.
+; The eight-byte loops load and store one word after the other through one
+; register, 256 bytes an iteration.  Under TCG that is ten times as fast as rep
+; movsb and a sixth faster than loading eight registers and then storing them
+; (QEMU 7.2: 2830 against 3405 cycles for 4 KiB; blocks of 512 bytes are slower
+; again).  On metal rep movsb wins; copy.c measures.
 
 %macro STAC 0
 %%site:	db 0x0f, 0x1f, 0x00
@@ -42,35 +45,35 @@ align 16
 global user_copy_words
 user_copy_words:
 	STAC
+	cmp rdx, 256
+	jb .small
+.block256:
+%assign i 0
+%rep 32
+	MAYFAULT .bytes, mov rax, [rsi + i]
+	MAYFAULT .bytes, mov [rdi + i], rax
+%assign i i + 8
+%endrep
+	add rsi, 256
+	add rdi, 256
+	sub rdx, 256
+	cmp rdx, 256
+	jae .block256
+.small:
 	cmp rdx, 64
 	jb .words
-	push rbx
-	push r12
-align 16
-.block:
-	MAYFAULT .block_fault, mov rax, [rsi]
-	MAYFAULT .block_fault, mov rcx, [rsi + 8]
-	MAYFAULT .block_fault, mov r8, [rsi + 16]
-	MAYFAULT .block_fault, mov r9, [rsi + 24]
-	MAYFAULT .block_fault, mov r10, [rsi + 32]
-	MAYFAULT .block_fault, mov r11, [rsi + 40]
-	MAYFAULT .block_fault, mov rbx, [rsi + 48]
-	MAYFAULT .block_fault, mov r12, [rsi + 56]
-	MAYFAULT .block_fault, mov [rdi], rax
-	MAYFAULT .block_fault, mov [rdi + 8], rcx
-	MAYFAULT .block_fault, mov [rdi + 16], r8
-	MAYFAULT .block_fault, mov [rdi + 24], r9
-	MAYFAULT .block_fault, mov [rdi + 32], r10
-	MAYFAULT .block_fault, mov [rdi + 40], r11
-	MAYFAULT .block_fault, mov [rdi + 48], rbx
-	MAYFAULT .block_fault, mov [rdi + 56], r12
+.block64:
+%assign i 0
+%rep 8
+	MAYFAULT .bytes, mov rax, [rsi + i]
+	MAYFAULT .bytes, mov [rdi + i], rax
+%assign i i + 8
+%endrep
 	add rsi, 64
 	add rdi, 64
 	sub rdx, 64
 	cmp rdx, 64
-	jae .block
-	pop r12
-	pop rbx
+	jae .block64
 .words:
 	cmp rdx, 8
 	jb .bytes
@@ -96,10 +99,6 @@ align 16
 	CLAC
 	mov rax, rdx
 	ret
-.block_fault:
-	pop r12
-	pop rbx
-	jmp .bytes
 
 ; size_t user_copy_movsb(void *dst, const void *src, size_t n)
 align 16
@@ -220,32 +219,18 @@ clear_page_words:
 align 16
 global copy_page_words
 copy_page_words:
-	push rbx
-	push r12
-	mov edx, 4096 / 64
+	mov ecx, 4096 / 256
 .block:
-	mov rax, [rsi]
-	mov rcx, [rsi + 8]
-	mov r8, [rsi + 16]
-	mov r9, [rsi + 24]
-	mov r10, [rsi + 32]
-	mov r11, [rsi + 40]
-	mov rbx, [rsi + 48]
-	mov r12, [rsi + 56]
-	mov [rdi], rax
-	mov [rdi + 8], rcx
-	mov [rdi + 16], r8
-	mov [rdi + 24], r9
-	mov [rdi + 32], r10
-	mov [rdi + 40], r11
-	mov [rdi + 48], rbx
-	mov [rdi + 56], r12
-	add rsi, 64
-	add rdi, 64
-	dec edx
+%assign i 0
+%rep 32
+	mov rax, [rsi + i]
+	mov [rdi + i], rax
+%assign i i + 8
+%endrep
+	add rsi, 256
+	add rdi, 256
+	dec ecx
 	jnz .block
-	pop r12
-	pop rbx
 	ret
 
 ; void clear_page_string(void *p); void copy_page_string(void *d, const void *s)
