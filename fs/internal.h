@@ -127,6 +127,7 @@ struct dentry *dentry_anon(struct super *s, struct inode *i, const char *name);
 void dcache_init(void);
 void inode_init(void);
 void files_init(void);
+void file_init(void);
 void namei_init(void);
 
 /* Working directory (fs/fs_context.c). */

@@ -22,6 +22,7 @@ void vfs_init(void)
 	dcache_init();
 	inode_init();
 	namei_init();
+	file_init();
 	files_init();
 	file_locks_init();
 	pipe_init();

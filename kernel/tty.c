@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Terminals: the device files, sessions and job control, and the way from the
- * driver's interrupt to the line discipline.
+ * Terminals: the device files, and the way from the driver's interrupt to the
+ * line discipline.
  *
  * There is one terminal, the system console; /dev/console, /dev/ttyS0 and
  * /dev/ttyS1 are names of it, /dev/tty is whatever controls the caller.
@@ -13,7 +13,6 @@
  */
 #include "fs/internal.h"
 #include "kernel/process.h"
-#include "kernel/pid.h"
 #include "kernel/tty_int.h"
 
 static struct tty console = {
@@ -37,16 +36,6 @@ const char *tty_name(struct tty *t)
 uint64_t tty_rdev(struct tty *t)
 {
 	return t->rdev;
-}
-
-pid_t tty_foreground(struct tty *t)
-{
-	pid_t p;
-
-	spin_lock(&process_lock);
-	p = t->pgrp;
-	spin_unlock(&process_lock);
-	return p;
 }
 
 /* Input: interrupt handler to ring to worker. */
@@ -94,122 +83,6 @@ static void tty_worker(struct work *w)
 	}
 }
 
-/* Job control. */
-
-/* Is the caller in a background group of its controlling terminal @t? */
-static bool in_background(struct tty *t)
-{
-	struct process *p = current->process;
-	bool yes;
-
-	if (!p)
-		return false;
-	spin_lock(&process_lock);
-	yes = p->tty == t && t->pgrp > 0 && p->pgid != t->pgrp;
-	spin_unlock(&process_lock);
-	return yes;
-}
-
-/* 0: go on; -EIO, or -ERESTARTSYS with @sig on its way to the caller's group. */
-static int job_control(struct tty *t, int sig)
-{
-	struct process *p = current->process;
-
-	if (!in_background(t))
-		return 0;
-	if (signal_is_ignored(sig))
-		return sig == SIGTTIN ? -EIO : 0;
-	if (pgrp_is_orphaned(p->pgid))
-		return -EIO;
-	signal_pgrp(p->pgid, sig);
-	return -ERESTARTSYS;
-}
-
-/* Makes @t the caller's controlling terminal if it is a session leader without one. */
-static int acquire(struct tty *t, bool steal)
-{
-	struct process *p = current->process;
-	int err = -EPERM;
-
-	if (!p)
-		return err;
-	spin_lock(&process_lock);
-	if (p->sid == p->pid && p->tty == t && t->session == p->sid) {
-		err = 0;
-	} else if (p->sid == p->pid && !p->tty &&
-		   (t->session == 0 || (steal && p->euid == 0))) {
-		p->tty = t;
-		t->session = p->sid;
-		t->pgrp = p->pgid;
-		err = 0;
-	}
-	spin_unlock(&process_lock);
-	return err;
-}
-
-struct detach_arg {
-	struct tty *tty;
-	pid_t sid;
-};
-
-static bool detach_one(struct process *p, void *arg)
-{
-	struct detach_arg *a = arg;
-
-	if (p->sid == a->sid && p->tty == a->tty)
-		__atomic_store_n(&p->tty, NULL, __ATOMIC_RELAXED);
-	return false;
-}
-
-void tty_hangup_session(struct process *leader)
-{
-	struct detach_arg a;
-	pid_t pgrp = 0;
-
-	spin_lock(&process_lock);
-	a.tty = leader->tty;
-	a.sid = leader->sid;
-	if (a.tty && a.tty->session == a.sid) {
-		pgrp = a.tty->pgrp;
-		a.tty->session = a.tty->pgrp = 0;
-	}
-	spin_unlock(&process_lock);
-	if (!a.tty)
-		return;
-	if (pgrp > 0) {
-		signal_pgrp(pgrp, SIGHUP);
-		signal_pgrp(pgrp, SIGCONT);
-	}
-	rcu_read_lock();
-	process_for_each(detach_one, &a);
-	rcu_read_unlock();
-	atomic_fetch_add_explicit(&a.tty->hangups, 1, memory_order_release);
-	wake_up(&a.tty->rd_wait);
-	wake_up(&a.tty->start_wait);
-}
-
-static long set_foreground(struct tty *t, pid_t pgrp)
-{
-	struct process *p = current_process();
-	struct list_head *g;
-	long err = 0;
-
-	if (pgrp < 0)
-		return -EINVAL;
-	spin_lock(&process_lock);
-	g = pid_group(pgrp);
-	if (p->tty != t || t->session != p->sid)
-		err = -ENOTTY;
-	else if (!g || list_empty(g))
-		err = -ESRCH;
-	else if (list_first_entry(g, struct process, pgrp_link)->sid != p->sid)
-		err = -EPERM;
-	else
-		t->pgrp = pgrp;
-	spin_unlock(&process_lock);
-	return err;
-}
-
 /* File operations. */
 
 static struct tty *tty_of(struct file *f)
@@ -220,7 +93,7 @@ static struct tty *tty_of(struct file *f)
 static int tty_open(struct inode *i, struct file *f)
 {
 	if (!(atomic_load_explicit(&f->flags, memory_order_relaxed) & O_PATH) && current->process)
-		acquire(tty_of(f), false); /* not being entitled to it is no error */
+		tty_acquire(tty_of(f), false); /* not being entitled to it is no error */
 	return 0;
 }
 
@@ -294,7 +167,7 @@ static ssize_t tty_read(struct file *f, struct iov_iter *to, loff_t *pos)
 		return 0;
 	while (!done) {
 		bool polling, end = false;
-		int err = job_control(t, SIGTTIN);
+		int err = tty_job_control(t, SIGTTIN);
 
 		if (!err)
 			err = wait_input(t, f, to->count, &polling);
@@ -327,7 +200,7 @@ static ssize_t tty_write(struct file *f, struct iov_iter *from, loff_t *pos)
 	int err = 0;
 
 	if (__atomic_load_n(&t->tio.lflag, __ATOMIC_RELAXED) & TOSTOP)
-		err = job_control(t, SIGTTOU);
+		err = tty_job_control(t, SIGTTOU);
 	if (err)
 		return err;
 	mutex_lock(&t->out_lock);
@@ -385,7 +258,7 @@ static long set_termios(struct tty *t, unsigned cmd, const void __user *arg)
 
 	if (copy_from_user(&n, arg, sizeof(n)))
 		return -EFAULT;
-	err = job_control(t, SIGTTOU);
+	err = tty_job_control(t, SIGTTOU);
 	if (err)
 		return err;
 	mutex_lock(&t->in_lock);
@@ -440,36 +313,6 @@ static long set_winsize(struct tty *t, const void __user *arg)
 	return 0;
 }
 
-static long give_up(struct tty *t)
-{
-	struct process *p = current_process();
-	bool leader, mine;
-
-	spin_lock(&process_lock);
-	mine = p->tty == t;
-	leader = mine && p->sid == p->pid;
-	if (mine && !leader)
-		p->tty = NULL;
-	spin_unlock(&process_lock);
-	if (leader)
-		tty_hangup_session(p);
-	return mine ? 0 : -ENOTTY;
-}
-
-/* TIOCGPGRP, TIOCGSID: only of the caller's own terminal. */
-static long get_job(struct tty *t, bool session, int __user *arg)
-{
-	struct process *p = current_process();
-	pid_t v;
-	bool mine;
-
-	spin_lock(&process_lock);
-	mine = p->tty == t;
-	v = session ? t->session : t->pgrp;
-	spin_unlock(&process_lock);
-	return mine ? put_user(v, arg) : -ENOTTY;
-}
-
 static long tty_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 {
 	struct tty *t = tty_of(f);
@@ -490,18 +333,18 @@ static long tty_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 	case TIOCSWINSZ:
 		return set_winsize(t, p);
 	case TIOCGPGRP:
-		return get_job(t, false, p);
+		return tty_get_job(t, false, p);
 	case TIOCGSID:
-		return get_job(t, true, p);
+		return tty_get_job(t, true, p);
 	case TIOCSPGRP:
-		err = job_control(t, SIGTTOU);
+		err = tty_job_control(t, SIGTTOU);
 		if (!err && get_user(pgrp, (pid_t __user *)p))
 			err = -EFAULT;
-		return err ? err : set_foreground(t, pgrp);
+		return err ? err : tty_set_foreground(t, pgrp);
 	case TIOCSCTTY:
-		return acquire(t, arg == 1);
+		return tty_acquire(t, arg == 1);
 	case TIOCNOTTY:
-		return give_up(t);
+		return tty_give_up(t);
 	case TIOCOUTQ:
 		return put_user(0, (int __user *)p);
 	case TIOCGETD:

@@ -105,4 +105,11 @@ void tty_mode_changed(struct tty *t, uint32_t old_lflag);      /* in_lock held *
 void tty_output(struct tty *t, const char *s, size_t n);       /* with output processing */
 void tty_echo(struct tty *t, const char *s, size_t n);
 
+/* kernel/tty_job.c */
+int tty_job_control(struct tty *t, int sig);   /* 0: go on; -EIO, or -ERESTARTSYS with @sig sent */
+int tty_acquire(struct tty *t, bool steal);    /* TIOCSCTTY and open(): 0 or -EPERM */
+long tty_set_foreground(struct tty *t, pid_t pgrp);
+long tty_give_up(struct tty *t);               /* TIOCNOTTY */
+long tty_get_job(struct tty *t, bool session, int __user *arg); /* TIOCGSID, TIOCGPGRP */
+
 #endif /* KERNEL_TTY_INT_H */
