@@ -204,7 +204,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "batch"))
 		return vary(&r, "memcg.batch", batches) < 0;
-	if (!strcmp(name, "uncharge"))
+	r.profile = !strcmp(name, "uncharge");
+	if (r.profile)
 		return vary(&r, "memcg.uncharge", uncharges) < 0;
 	fprintf(stderr, "experiment: no experiment '%s'\n", name);
 	usage(2);

@@ -98,6 +98,7 @@ struct sock_mem {
 	int64_t give_back;    /* bytes of credit at which pages go back: a threshold, or all there is */
 	int64_t charged;      /* bytes; a multiple of PAGE_SIZE */
 };
+extern bool memcg_sock_total; /* linux-4.13: one counter for all sockets' pages, too; constant after boot */
 void sock_mem_init(struct sock_mem *m, struct owner *o);
 int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags) __must_check;
 void sock_mem_give_back(struct sock_mem *m);

@@ -10,6 +10,7 @@
 #include "kernel/string.h"
 
 struct memcg_config memcg_config;
+bool memcg_sock_total;
 
 struct preset {
 	const char *name;
@@ -20,15 +21,16 @@ struct preset {
 	unsigned slots; /* 0: any number */
 	bool root;
 	bool linux_rules;
+	bool sock_total;
 };
 
 static const struct preset presets[] = {
 	{ .name = "tally" },
 	{ .name = "off" },
-	{ "linux-4.13", 32, true, true, true, 1, true, true },
-	{ "linux-6.0", 32, false, true, true, 1, true, true },
-	{ "linux-6.1", 64, false, false, false, 1, true, true },
-	{ "linux-6.16", 64, false, false, false, 7, true, true },
+	{ "linux-4.13", 32, true, true, true, 1, true, true, true },
+	{ "linux-6.0", 32, false, true, true, 1, true, true, false },
+	{ "linux-6.1", 64, false, false, false, 1, true, true, false },
+	{ "linux-6.16", 64, false, false, false, 7, true, true, false },
 };
 static const char *const preset_names[] = { "tally",     "off",       "linux-4.13", "linux-6.0",
 					    "linux-6.1", "linux-6.16", NULL };
@@ -185,6 +187,7 @@ void memcg_config_init(void)
 	memcg_config.slots = said.slots >= 0 ? (unsigned)said.slots : p->slots;
 	memcg_config.root = memcg_config.enabled && (said.root >= 0 ? said.root : p->root);
 	memcg_config.linux_rules = p->linux_rules;
+	memcg_sock_total = p->sock_total;
 	settled = true;
 	apply_runtime();
 	pr_info("memcg: preset %s, layout %s (counter %zu bytes, group %zu), slots %u, root %d",

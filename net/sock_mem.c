@@ -15,6 +15,26 @@
 
 #define ENDLESS (1LL << 60) /* credit of sockets of the root group */
 
+/*
+ * What Linux before per-CPU reserves (v6.0) kept beside the groups: the pages of
+ * all sockets of a protocol in one counter that every CPU writes.  Only the
+ * preset linux-4.13 does, to be measured.
+ */
+static _Atomic int64_t all_pages;
+
+static __noinline void sock_mem_add_allocated(unsigned pages)
+{
+	atomic_fetch_add_explicit(&all_pages, pages, memory_order_seq_cst);
+}
+
+/* The socket gives pages back to its group. */
+static __noinline void sock_mem_reduce_allocated(struct sock_mem *m, unsigned pages)
+{
+	if (memcg_sock_total)
+		atomic_fetch_sub_explicit(&all_pages, pages, memory_order_seq_cst);
+	memcg_uncharge(m->owner, pages, MEMCG_SOCK);
+}
+
 /* At most @keep pages of credit stay; with nothing in use none does. */
 static void set_threshold(struct sock_mem *m, unsigned keep)
 {
@@ -43,6 +63,8 @@ int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags)
 		pages += extra;
 	else if (memcg_charge(m->owner, pages, MEMCG_SOCK, flags))
 		return -ENOMEM;
+	if (unlikely(memcg_sock_total))
+		sock_mem_add_allocated(pages);
 	m->charged += (int64_t)pages << PAGE_SHIFT;
 	m->credit += ((int64_t)pages << PAGE_SHIFT) - (int64_t)bytes;
 	set_threshold(m, extra);
@@ -57,7 +79,7 @@ void sock_mem_give_back(struct sock_mem *m)
 	if (pages > 0) {
 		m->charged -= pages << PAGE_SHIFT;
 		m->credit -= pages << PAGE_SHIFT;
-		memcg_uncharge(m->owner, (unsigned)pages, MEMCG_SOCK);
+		sock_mem_reduce_allocated(m, (unsigned)pages);
 	}
 	set_threshold(m, keep);
 }
@@ -85,7 +107,7 @@ void sock_mem_destroy(struct sock_mem *m)
 	if (!o)
 		return;
 	if (m->charged)
-		memcg_uncharge(o, (unsigned)(m->charged >> PAGE_SHIFT), MEMCG_SOCK);
+		sock_mem_reduce_allocated(m, (unsigned)(m->charged >> PAGE_SHIFT));
 	memcg_user_put(o);
 	owner_put(o);
 	m->owner = NULL;

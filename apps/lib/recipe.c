@@ -4,9 +4,10 @@
  *
  * Each client is a process of its own that speaks netperf's protocol to a
  * netserver of the same group.  When all have sent their first message, SIGUSR1
- * makes each note its bytes and the time, SIGUSR2 after the wanted seconds
- * makes it note them again and stop: bytes are counted over a window in which
- * all clients run, and no clock is read between messages.
+ * makes each note its bytes and the time and say so; when all have, SIGUSR2
+ * after the wanted seconds makes each note them again and stop: bytes are
+ * counted over a window in which all clients run, and no clock is read between
+ * messages.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,6 +21,7 @@
 #include "apps/lib/kernel_files.h"
 #include "apps/lib/np_client.h"
 #include "apps/lib/np_server.h"
+#include "apps/lib/profile.h"
 #include "apps/lib/recipe.h"
 #include "apps/lib/record.h"
 
@@ -52,7 +54,8 @@ _Static_assert(sizeof(counters) / sizeof(counters[0]) == NR_COUNTERS, "one value
 
 struct phase {
 	double mbps; /* sum over the clients */
-	double msgs;
+	double window; /* seconds over which the kernel's counters were taken */
+	double msgs;   /* in that time, at the clients' rates */
 	double counters[NR_COUNTERS]; /* differences of the kernel's */
 };
 
@@ -66,6 +69,8 @@ static void on_window(int sig)
 		report.t0 = np_now();
 		report.bytes0 = client.bytes;
 		report.msgs0 = client.msgs;
+		if (write(ready_pipe, "S", 1) != 1)
+			_exit(1);
 	} else {
 		report.t1 = np_now();
 		report.bytes1 = client.bytes;
@@ -226,10 +231,12 @@ static int collect(const struct recipe *r, int fd, struct phase *out, int failed
 			continue;
 		}
 		out->mbps += (double)(rep.bytes1 - rep.bytes0) * 8 / (rep.t1 - rep.t0) / 1e6;
-		out->msgs += (double)(rep.msgs1 - rep.msgs0);
+		out->msgs += (double)(rep.msgs1 - rep.msgs0) / (rep.t1 - rep.t0) * out->window;
 	}
 	return ret;
 }
+
+static struct perf_table profile; /* of the group phases of all rounds */
 
 static int run_phase(const struct recipe *r, int place, struct phase *out)
 {
@@ -271,11 +278,19 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 
 	for (unsigned i = 0; i < r->clients; i++)
 		kill(clients[i], SIGUSR1);
+	if (read_until(ready[0], names, r->clients, np_now() + START_SECONDS) != r->clients) {
+		fprintf(stderr, "experiment: not all of %u clients heard the start\n", r->clients);
+		goto out;
+	}
 	for (int i = 0; i < NR_COUNTERS; i++)
 		out->counters[i] = -counter_read(MEMCG_COUNTERS, counters[i].key);
 	mark_begin(place);
-	sleep_for(r->seconds);
+	if (r->profile && place == GROUP)
+		profile_window("a", r->seconds, &profile);
+	else
+		sleep_for(r->seconds);
 	mark_end();
+	out->window += np_now();
 	for (int i = 0; i < NR_COUNTERS; i++)
 		out->counters[i] += counter_read(MEMCG_COUNTERS, counters[i].key);
 	for (unsigned i = 0; i < r->clients; i++)
@@ -448,8 +463,11 @@ int recipe_run(const struct recipe *r)
 		}
 	}
 	put_results(r, rounds);
+	if (r->profile)
+		profile_put(&profile, r->variant, 30);
 	ret = 0;
 out:
+	perf_table_free(&profile);
 	remove_groups(r);
 	return ret;
 }

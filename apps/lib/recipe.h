@@ -11,6 +11,7 @@ struct recipe {
 	double seconds;
 	const char *variant; /* for the records; NULL: none */
 	int layout_fields;   /* add counter_bytes and group_bytes */
+	int profile;         /* say where the group's processes spend their time */
 };
 
 /**

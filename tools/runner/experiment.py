@@ -8,6 +8,7 @@ writes the records; this side chooses the boots, adds what only the host knows
 """
 
 import argparse
+import collections
 import shlex
 import statistics
 import sys
@@ -111,6 +112,30 @@ def add_insns(result):
             tax["accounting_percent"] = round(statistics.median(shares), 3)
 
 
+def instruction_profiles(result):
+    """Records profile by instructions: what the group phases of each variant executed."""
+    intervals = result.plugin.get("insns")
+    rounds = [r for r in result.records if r.get("record") == "recipe-round"]
+    if not intervals or len(intervals) != len(rounds):
+        return []
+    sums = {}
+    for interval, record in zip(intervals, rounds):
+        if record["where"] == "group":
+            mine = sums.setdefault(record.get("variant"), collections.Counter())
+            mine.update(interval["by_symbol"])
+    common = {k: rounds[0][k] for k in ("preset", "cpus", "machine", "commit") if k in rounds[0]}
+    out = []
+    for variant, counts in sums.items():
+        total = sum(counts.values())
+        for symbol, n in counts.most_common():
+            percent = 100 * n / total
+            if percent < 0.005:
+                break
+            out.append({"record": "profile", **common, "variant": variant, "symbol": symbol,
+                        "percent": round(percent, 4), "source": "insns"})
+    return out
+
+
 def add_switch_insns(result):
     """Field insns of perfswitch records: instructions in kernel/perf per switch."""
     intervals = result.plugin.get("insns")
@@ -154,6 +179,8 @@ def main(args: argparse.Namespace, config):
             result = session.run(config, shlex.join(command), outputs, deadline)
             add_insns(result)
             add_switch_insns(result)
+            if args.name == "uncharge":
+                result.records[-1:-1] = instruction_profiles(result)
             for record in result.records:
                 outputs.write_record(record)
             records.extend(result.records)

@@ -83,6 +83,38 @@ def print_truth(records):
         print(line)
 
 
+# What gives charge back: our counterparts of page_counter_cancel and its callers, and of
+# __sk_mem_reduce_allocated.
+UNCHARGE = {
+    "pc_uncharge": "page_counter_cancel", "sock_mem_reduce_allocated": "__sk_mem_reduce_allocated",
+    "account_uncharge": "", "owner_give_back": "", "uncharge_slow": "", "uncharge_again": "",
+    "memcg_uncharge": "", "stock_put": "",
+}
+
+
+def print_profiles(records):
+    """The profiles of both variants side by side, and what became of the uncharge functions."""
+    for source, title in (("samples", "time (samples)"), ("insns", "instructions (plugin)")):
+        mine = [r for r in records if r.get("record") == "profile" and r.get("source") == source]
+        if not mine:
+            continue
+        share = {v: {r["symbol"]: r["percent"] for r in mine if r["variant"] == v}
+                 for v in ("direct", "stock")}
+        symbols = sorted(share["direct"], key=lambda s: -share["direct"][s])[:25]
+        symbols += [s for s in UNCHARGE if s not in symbols
+                    and any(s in share[v] for v in share)]
+        print(f"\nprofile of the group's processes, {title}")
+        rows = [[s, number(share["direct"].get(s, 0), 2), number(share["stock"].get(s, 0), 2),
+                 UNCHARGE.get(s, "")] for s in symbols]
+        total = {v: sum(share[v].get(s, 0) for s in UNCHARGE) for v in share}
+        rows.append(["all that gives charge back", number(total["direct"], 2),
+                     number(total["stock"], 2), ""])
+        for line in layout(["function", "direct %", "stock %", "in Linux 4.13"], rows):
+            print(line)
+    print("\npublished (Linux 4.13): page_counter_cancel 2.13 % and __sk_mem_reduce_allocated 1.14 %"
+          "\nleave the top of the list with stock.")
+
+
 # What was published for Linux (v4.11, 058fe1c0440e), microseconds: (types, L2, L3): before, after.
 PUBLISHED_SWITCH = {
     (1, "low", "low"): ("1.72 2.42 5.85", "1.35 1.64 5.46"),
@@ -124,6 +156,8 @@ def print_table(name, records, config):
         print_perfswitch(records)
     else:
         print_recipe(records)
+        if name == "uncharge":
+            print_profiles(records)
     commit = next((r["commit"] for r in records if "commit" in r), "?")
     print(f"\n{config.smp} CPUs, {config.machine}, {config.accel},"
           f" {datetime.date.today().isoformat()}, commit {commit}")
