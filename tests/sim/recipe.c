@@ -26,6 +26,7 @@
 #define ROOT_MBPS     21694.8 /* published: clients in the root group */
 #define WINDOW        16      /* messages in flight between a sender and its receiver */
 #define MAX_PAIRS     512
+#define WARM_UP       4       /* the first one in so many messages is not measured */
 
 /* One run. */
 struct setup {
@@ -48,7 +49,7 @@ struct result {
 static struct setup now;
 static struct owner *pair_owner[MAX_PAIRS];
 static uint64_t sent[MAX_PAIRS], received[MAX_PAIRS];
-static uint64_t pair_ends[MAX_PAIRS];
+static uint64_t pair_starts[MAX_PAIRS], pair_ends[MAX_PAIRS];
 
 static struct memcg *make_group(struct memcg *parent, const char *name, bool inner)
 {
@@ -178,6 +179,9 @@ static void cpu_body(unsigned cpu)
 	if (pair >= now.cpus / 2)
 		return;
 	for (unsigned i = 0; i < now.messages; i++) {
+		/* The first part of each pair fills stocks and caches; it is not measured. */
+		if (i == now.messages / WARM_UP && cpu % 2)
+			pair_starts[pair] = sim_now();
 		if (cpu % 2 == 0) {
 			while (sent[pair] - received[pair] >= WINDOW)
 				sim_yield();
@@ -197,7 +201,8 @@ static void cpu_body(unsigned cpu)
 			received[pair]++;
 		}
 	}
-	pair_ends[pair] = sim_now();
+	if (cpu % 2)
+		pair_ends[pair] = sim_now();
 }
 
 static struct result simulate(const struct setup *s, const struct sim_machine *m)
@@ -214,7 +219,8 @@ static struct result simulate(const struct setup *s, const struct sim_machine *m
 	sim_count(true);
 	sim_run(cpu_body);
 	for (unsigned i = 0; i < pairs; i++)
-		r.mbps += s->messages * MESSAGE_BYTES * 8e3 / (double)pair_ends[i] / pairs;
+		r.mbps += (s->messages - s->messages / WARM_UP) * MESSAGE_BYTES * 8e3 /
+			  (double)(pair_ends[i] - pair_starts[i]) / pairs;
 	per = (double)pairs * s->messages;
 	r.transfers = (double)sim_transfers() / per;
 	r.walks = (double)(stock_counter(SC_walks) + stock_counter(SC_uncharge_walks)) / per;
@@ -232,7 +238,7 @@ struct config {
 };
 
 #define WORK (MESSAGE_BYTES * 8e3 / ROOT_MBPS)
-#define BASE(...) { .cpus = 72, .levels = 3, .groups = 1, .work_ns = WORK, .messages = 300, .seed = 1, __VA_ARGS__ }
+#define BASE(...) { .cpus = 72, .levels = 3, .groups = 1, .work_ns = WORK, .messages = 250, .seed = 1, __VA_ARGS__ }
 static const struct config six[] = {
 	{ "root", 21694.8, BASE(.preset = "linux-6.0", .in_root = true) },
 	{ "unchanged", 10482.7, BASE(.preset = "linux-6.0") },
@@ -243,8 +249,12 @@ static const struct config six[] = {
 };
 static const struct config ours = { "tally", 0, BASE(.preset = "tally") };
 
-static struct sim_machine machine = { .read_transfer = 216, .write_transfer = 240,
-				     .hold = 20, .hit = 0, .rmw = 6 };
+/*
+ * Fitted on the five published figures with accounting (random search over all five
+ * parameters): the largest difference is 10 %, the order is the published one.
+ */
+static struct sim_machine machine = { .read_transfer = 200, .write_transfer = 330,
+				      .spread_percent = 90, .hold = 10, .hit = 0, .rmw = 6 };
 static FILE *json;
 
 static void record(const char *config, const char *fit, double mbps, double low, double high)
@@ -259,7 +269,7 @@ static void record(const char *config, const char *fit, double mbps, double low,
 static void usage(void)
 {
 	fprintf(stderr, "usage: recipe [--quick] [--check] [--json FILE] [--read NS] [--write NS] "
-			"[--messages N]\n");
+			"[--spread PERCENT] [--hold NS] [--rmw NS] [--messages N]\n");
 	exit(2);
 }
 
@@ -277,7 +287,7 @@ static void check(void)
 	struct setup s = six[1].s;
 	struct result r[8], again;
 
-	s.messages = 100;
+	s.messages = 60;
 	r[0] = simulate(&s, &machine);
 	again = simulate(&s, &machine);
 	expect(r[0].mbps == again.mbps && r[0].transfers == again.transfers, "same seed, same run");
@@ -287,15 +297,15 @@ static void check(void)
 	expect(fabs(r[0].charges - 6) < 1e-9, "six pages charged per message");
 	for (unsigned i = 0; i < ARRAY_SIZE(six); i++) {
 		s = six[i].s;
-		s.messages = 100;
 		r[i] = simulate(&s, &machine);
 	}
+	for (unsigned i = 1; i < ARRAY_SIZE(six); i++)
+		expect(fabs(r[i].mbps / six[i].published - 1) < 0.12, six[i].name);
 	expect(r[0].transfers == 0, "no line moves in the root group");
 	expect(r[1].mbps < r[3].mbps && r[3].mbps < r[2].mbps && r[2].mbps < r[4].mbps &&
 	       r[4].mbps < r[5].mbps && r[5].mbps < r[0].mbps, "unchanged < B < A < C < A+B+C < root");
 	expect(fabs(r[1].walks / r[4].walks - 2) < 0.3, "batch 64 halves the walks of batch 32");
 	s = ours.s;
-	s.messages = 300;
 	again = simulate(&s, &machine);
 	expect(again.mbps > r[5].mbps, "tally above A+B+C");
 	printf("%d passed, %d failed\n", passed, failed);
@@ -309,8 +319,9 @@ int main(int argc, char **argv)
 		{ "read", 1, 0, 'r' }, { "write", 1, 0, 'w' }, { "messages", 1, 0, 'm' },
 		{ "hold", 1, 0, 'h' }, { "rmw", 1, 0, 'x' }, { "spread", 1, 0, 's' }, { 0 },
 	};
-	unsigned messages = 300;
+	unsigned messages = 250;
 	struct result r;
+	double root = 0;
 	bool quick = false;
 	int c;
 
@@ -336,9 +347,9 @@ int main(int argc, char **argv)
 		else
 			usage();
 	}
-	printf("The recipe on 72 simulated CPUs (36 pairs, three levels), Mbps per pair; a line moves in\n"
-	       "%u ns for reading and %u ns for writing.\n\n", machine.read_transfer,
-	       machine.write_transfer);
+	printf("The recipe on 72 simulated CPUs (36 pairs, three levels), Mbps per pair.  Machine: a line\n"
+	       "moves in %u ns for reading and %u ns for writing, up to %u %% more or less.\n\n",
+	       machine.read_transfer, machine.write_transfer, machine.spread_percent);
 	printf("%-10s %10s %10s %8s %8s %10s %8s\n", "config", "published", "simulated", "differs",
 	       "tax", "lines/msg", "walks");
 	for (unsigned i = 0; i < ARRAY_SIZE(six) + 1; i++) {
@@ -353,10 +364,21 @@ int main(int argc, char **argv)
 			       100 * (r.mbps / k->published - 1));
 		else
 			printf(" %10s %10.1f %8s", "-", r.mbps, "-");
-		printf(" %7.2f%% %10.3f %8.3f\n", 100 * (1 - r.mbps / ROOT_MBPS), r.transfers, r.walks);
+		if (!i)
+			root = r.mbps;
+		printf(" %7.2f%% %10.3f %8.3f\n", 100 * (1 - r.mbps / root), r.transfers, r.walks);
 		record(k->name, "best", r.mbps, r.mbps, r.mbps);
 	}
-	(void)quick;
+	for (unsigned cpus = 144; cpus <= 576 && !quick; cpus *= 2) {
+		struct setup s = ours.s;
+
+		s.messages = messages;
+		s.cpus = cpus == 576 ? 512 : cpus;
+		r = simulate(&s, &machine);
+		printf("tally, %3u CPUs        %10.1f %8s %7.2f%% %10.3f %8.3f\n", s.cpus, r.mbps, "-",
+		       100 * (1 - r.mbps / root), r.transfers, r.walks);
+		record("tally", "best", r.mbps, r.mbps, r.mbps);
+	}
 	for (int i = 0; i < 2; i++) {
 		struct setup s = i ? ours.s : six[1].s;
 
