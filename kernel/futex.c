@@ -77,19 +77,19 @@ static bool same_key(const struct futex_key *a, const struct futex_key *b)
 	return a->object == b->object && a->offset == b->offset;
 }
 
-/* Empty buckets are all zero until first used. */
-static void bucket_lock(struct futex_bucket *b)
+void futex_init(void)
 {
-	spin_lock(&b->lock);
-	if (unlikely(!b->waiters.next))
-		list_init(&b->waiters);
+	for (unsigned i = 0; i < NR_BUCKETS; i++) {
+		spin_init(&buckets[i].lock, "futex");
+		list_init(&buckets[i].waiters);
+	}
 }
 
 static void lock_two(struct futex_bucket *a, struct futex_bucket *b)
 {
-	bucket_lock(a < b ? a : b);
+	spin_lock(a < b ? &a->lock : &b->lock);
 	if (a != b)
-		bucket_lock(a < b ? b : a);
+		spin_lock_nested(a < b ? &b->lock : &a->lock);
 }
 
 static void unlock_two(struct futex_bucket *a, struct futex_bucket *b)
@@ -138,7 +138,7 @@ static long futex_wake(uint32_t __user *addr, bool private, int nr, uint32_t bit
 	if (!bitset)
 		return -EINVAL;
 	b = bucket_of(&key);
-	bucket_lock(b);
+	spin_lock(&b->lock);
 	r = wake_locked(b, &key, max(nr, 1), bitset);
 	spin_unlock(&b->lock);
 	return r;
@@ -153,7 +153,7 @@ static bool waiter_leave(struct futex_waiter *w)
 		if (atomic_load_explicit(&w->woken, memory_order_acquire))
 			return true;
 		b = atomic_load_explicit(&w->bucket, memory_order_relaxed);
-		bucket_lock(b);
+		spin_lock(&b->lock);
 		if (b == atomic_load_explicit(&w->bucket, memory_order_relaxed)) {
 			bool woken = atomic_load_explicit(&w->woken, memory_order_acquire);
 
@@ -181,7 +181,7 @@ static long futex_wait(uint32_t __user *addr, bool private, uint32_t expected, u
 		return r;
 	b = bucket_of(&w.key);
 	atomic_init(&w.bucket, b);
-	bucket_lock(b);
+	spin_lock(&b->lock);
 	list_add_tail(&w.link, &b->waiters);
 	spin_unlock(&b->lock);
 	/* Queue before word: see above; the lock's release alone does not order a later load. */

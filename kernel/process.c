@@ -23,6 +23,7 @@ void process_init(void)
 {
 	random_init();
 	signal_init();
+	futex_init();
 	process_cache = kmem_cache_create("process", sizeof(struct process), CACHE_LINE,
 					  SLAB_ACCOUNT);
 	user_thread_cache = kmem_cache_create("user_thread", sizeof(struct user_thread), CACHE_LINE,

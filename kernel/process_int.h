@@ -32,6 +32,7 @@ void vfork_release(struct process *p); /* the vfork() parent may go on; takes pr
 int process_single_thread(void);
 /* Tells @t's waiters through clear_child_tid, walks its robust list; may fault and sleep. */
 void futex_thread_exit(struct user_thread *u);
+void futex_init(void);
 void itimers_exit(struct process *p); /* no timer of @p fires any more; sleeps */
 void itimers_exec(struct process *p); /* POSIX timers go, ITIMER_REAL stays */
 
