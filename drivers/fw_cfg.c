@@ -19,7 +19,7 @@ struct fw_cfg_file { /* big-endian */
 
 static void read_bytes(void *buf, size_t n)
 {
-	__asm__ volatile("rep insb" : "+D"(buf), "+c"(n) : "d"(PORT_DATA) : "memory");
+	insb(PORT_DATA, buf, n);
 }
 
 static void select_item(uint16_t item)

@@ -26,6 +26,11 @@ static inline uint8_t inb(uint16_t port)
 	__asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
 	return v;
 }
+/* @n bytes from one port, in one instruction: an emulator charges per instruction. */
+static inline void insb(uint16_t port, void *buf, size_t n)
+{
+	__asm__ volatile("rep insb" : "+D"(buf), "+c"(n) : "d"(port) : "memory");
+}
 static inline uint16_t inw(uint16_t port)
 {
 	uint16_t v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one place where address spaces meet files: everything mm/ asks of a
+ * The one place where address spaces meet files: everything that mm/vm_int.h asks of a
  * struct file.
  */
 #include "mm/vm_int.h"
