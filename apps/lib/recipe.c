@@ -284,6 +284,7 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 	}
 	for (int i = 0; i < NR_COUNTERS; i++)
 		out->counters[i] = -counter_read(MEMCG_COUNTERS, counters[i].key);
+	out->window = -np_now();
 	mark_begin(place);
 	if (r->profile && place == GROUP)
 		profile_window("a", r->seconds, &profile);
