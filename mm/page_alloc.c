@@ -334,6 +334,8 @@ struct page *page_alloc(unsigned order, enum page_kind kind, gfp_t gfp)
 	if (unlikely(gfp & GFP_IRQ)) {
 		p = order ? NULL : irq_take();
 	} else {
+		if (!(gfp & GFP_ATOMIC) && pcp_ready)
+			might_sleep();
 		if (alloc_should_fail())
 			return NULL;
 		p = take(&zone0, order, gfp);

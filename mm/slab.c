@@ -13,6 +13,7 @@
 #include "mm/memcg.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
+#include "kernel/thread.h"
 
 DEFINE_PER_CPU(struct kmem_cpu, kmem_cpus[SLAB_MAX_CACHES]);
 _Atomic(struct kmem_cache *) slab_caches;
@@ -169,6 +170,8 @@ static inline void *cache_alloc(struct kmem_cache *c, gfp_t gfp)
 	struct kmem_cpu *k;
 	struct magazine *m;
 
+	if (!(gfp & GFP_ATOMIC) && pcp_ready)
+		might_sleep();
 	if (alloc_should_fail())
 		return NULL;
 	k = my_cpu(c);
