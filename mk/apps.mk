@@ -21,7 +21,8 @@ LIBC_OBJ := $(patsubst libc/%,$(O)/libc/%.o,$(LIBC_SRC))
 APPLIB_OBJ := $(patsubst apps/lib/%.c,$(O)/apps/lib/%.o,$(wildcard apps/lib/*.c))
 
 APP_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-pic -fno-pie \
-	-fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none \
+	-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-stack-protector \
+	-fno-asynchronous-unwind-tables -fcf-protection=none \
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections \
 	-nostdinc -isystem libc/include -isystem $(shell $(APP_CC) -print-file-name=include) \
 	-isystem $(NEWLIB)/include -D_GNU_SOURCE \
@@ -63,6 +64,6 @@ $(APP_BINS): $(O)/apps/%: $(O)/apps/%.o $(APPLIB_OBJ) $(O)/libc/libtally.a
 	$(Q)$(APP_CC) $(APP_LDFLAGS) -o $@.full $(O)/libc/crt0.S.o $< $(APPLIB_OBJ) \
 		-Wl,--start-group $(O)/libc/libtally.a $(NEWLIB)/lib/libc.a \
 		$(NEWLIB)/lib/libm.a -lgcc -Wl,--end-group
-	$(Q)strip -o $@ $@.full
+	$(Q)strip -g -o $@ $@.full
 
 -include $(patsubst %.o,%.d,$(LIBC_OBJ) $(APPLIB_OBJ) $(addsuffix .o,$(APP_BINS)))

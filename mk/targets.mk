@@ -31,3 +31,16 @@ $(O)/plugin/%.so: tools/plugin/%.c
 	@mkdir -p $(@D)
 	@echo "  PLUGIN  $@"
 	$(Q)gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+
+FLAME_CPUS ?= 8
+FLAME_RUN  ?= experiment recipe -n 4 -l $(if $(QUICK),2,10) -r 1
+
+.PHONY: flamegraph
+## make flamegraph    $(O)/flamegraph.svg: the recipe profiled with call chains
+flamegraph: $(O)/tally.elf
+	@echo "  RECORD  $(FLAME_RUN), $(FLAME_CPUS) CPUs"
+	$(Q)$(TALLY) run --smp $(FLAME_CPUS) --timeout 600 --exec 'perf record -a -g -o /tmp/perf.data -- \
+		$(FLAME_RUN) >&2 && perf report -i /tmp/perf.data --folded' >$(O)/flamegraph.txt
+	$(Q)grep '^[^ ]*;.* [0-9]*$$' $(O)/flamegraph.txt >$(O)/flamegraph.folded
+	$(Q)tools/flamegraph --title "$(FLAME_RUN)" $(O)/flamegraph.folded $(O)/flamegraph.svg
+	@echo "  SVG     $(O)/flamegraph.svg"

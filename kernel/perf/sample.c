@@ -81,13 +81,16 @@ static void take_sample(struct session *s, const struct regs *regs)
 	struct run_queue *rq = &this_cpu(run_queue);
 	struct ring *r = &s->rings[cpu_id()];
 	struct thread *t = rq->curr;
-	struct process *proc = t->process;
+	struct process *proc;
 	struct perf_sample p;
 	unsigned n, nr_kernel;
 	struct memcg *group;
 
 	if (t == rq->idle)
 		return;
+	/* In the middle of a switch the stack is still the old thread's. */
+	t = current;
+	proc = t->process;
 	group = perf_group_of(t);
 	if (s->group && !group_is_under(group, s->group))
 		return;
