@@ -30,6 +30,16 @@ size_t host_arena_pages;
 #pragma weak page_alloc_init
 #pragma weak slab_init
 
+#if defined(__SANITIZE_ADDRESS__)
+void __asan_unpoison_memory_region(const volatile void *p, size_t size);
+#else
+#define __asan_unpoison_memory_region(p, n) ((void)0)
+#endif
+
+/*
+ * What was mapped here before may have left marks in the address sanitizer's
+ * shadow: stack frames that a thread never left, the sanitizer's own heap.
+ */
 static void *map(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -37,6 +47,7 @@ static void *map(size_t size)
 
 	if (p == MAP_FAILED)
 		panic("host memory: mmap of %zu bytes failed", size);
+	__asan_unpoison_memory_region(p, size);
 	return p;
 }
 
@@ -50,7 +61,9 @@ void host_memory_init(void)
 	/* 4 MiB aligned, so that blocks of the largest order are aligned virtually, too. */
 	host_arena = (char *)ALIGN_UP((uintptr_t)map(host_memory_bytes + start + (4u << 20)),
 				      4u << 20);
-	host_page_array = map((HOST_FIRST_PFN + host_arena_pages) * PAGE_STRUCT_SIZE);
+	/* For whole blocks of the largest order: merging looks at all entries of a block. */
+	host_page_array = map(ALIGN_UP(HOST_FIRST_PFN + host_arena_pages, 1UL << MAX_ORDER) *
+			      PAGE_STRUCT_SIZE);
 	if (bootmem_add)
 		bootmem_add(start, start + host_memory_bytes);
 	if (page_alloc_init)
@@ -76,19 +89,11 @@ __weak void kfree(const void *p)
 	free((void *)(uintptr_t)p);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-void __asan_unpoison_memory_region(const volatile void *p, size_t size);
-#else
-#define __asan_unpoison_memory_region(p, n) ((void)0)
-#endif
-
 void *kstack_alloc(struct owner *o)
 {
 	char *p = map(KSTACK_SIZE + PAGE_SIZE);
 
 	(void)o;
-	/* An earlier stack may have been here: the frames its thread never left are still marked. */
-	__asan_unpoison_memory_region(p, KSTACK_SIZE + PAGE_SIZE);
 	mprotect(p, PAGE_SIZE, PROT_NONE);
 	return p + PAGE_SIZE;
 }
