@@ -103,7 +103,8 @@ static void req_timer(struct timer *t)
 {
 	struct tcp_req *r = container_of(t, struct tcp_req, timer);
 
-	if (r->retries >= TCP_SYNACK_RETRIES) {
+	/* Not in the table: whoever took it out found us running and left the reference to us. */
+	if (!__atomic_load_n(&r->ep.hashed, __ATOMIC_RELAXED) || r->retries >= TCP_SYNACK_RETRIES) {
 		if (ep_remove(&r->ep))
 			req_unlink(r);
 		ep_put(&r->ep);

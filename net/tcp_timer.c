@@ -55,8 +55,11 @@ void tcp_timer_update(struct tcp_sock *tp)
 		return;
 	if (atomic_load_explicit(&tp->timer_queued, memory_order_relaxed))
 		return; /* the event in the backlog will look */
-	/* A cancelled timer's reference serves the new one. */
-	if (!tp->timer_at || !timer_cancel(&tp->timer))
+	/*
+	 * A cancelled timer's reference serves the new one.  It may be armed even
+	 * with timer_at 0: set again while its function had begun to run.
+	 */
+	if (!timer_pending(&tp->timer) || !timer_cancel(&tp->timer))
 		tcp_get(tp);
 	tp->timer_at = next;
 	timer_set(&tp->timer, next);

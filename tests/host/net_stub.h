@@ -14,6 +14,7 @@
 #include "net/net.h"
 #include "net/tcp.h"
 
+bool memcg_sock_total;
 static _Atomic uint64_t stub_dropped;
 void owner_get(struct owner *o)
 {
@@ -203,10 +204,10 @@ static inline void t_init(void)
 	stub_charging = true;
 	net_init_core();
 }
-/* Nothing may be charged once the sockets are gone; TIME_WAIT is nobody's. */
+/* Nothing may be charged once the sockets are gone (a lost FIN takes a time-out or two); TIME_WAIT is nobody's. */
 static inline void t_check_empty(void)
 {
-	for (int i = 0; i < 200 && (atomic_load(&stub_pages) || atomic_load(&stub_bytes)); i++) {
+	for (int i = 0; i < 3000 && (atomic_load(&stub_pages) || atomic_load(&stub_bytes)); i++) {
 		synchronize_rcu();
 		rcu_barrier();
 		thread_sleep_until(clock_ns() + 10 * NSEC_PER_MSEC, false);
