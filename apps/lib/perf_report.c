@@ -19,8 +19,9 @@ static unsigned slot_of(const struct perf_table *t, const char *key)
 
 	for (const char *p = key; *p; p++)
 		h = (h ^ (unsigned char)*p) * 16777619u;
-	for (h &= t->room - 1; t->rows[h].key && strcmp(t->rows[h].key, key); h = (h + 1) & (t->room - 1))
-		;
+	h &= t->room - 1;
+	while (t->rows[h].key && strcmp(t->rows[h].key, key))
+		h = (h + 1) & (t->room - 1);
 	return h;
 }
 
@@ -122,7 +123,8 @@ void perf_print_symbols(struct perf_table *t, FILE *f, unsigned lines)
 	}
 }
 
-static int read_file(const char *path, void (*sample)(struct perf_table *, const struct perf_sample *),
+static int read_file(const char *path,
+		     void (*sample)(struct perf_table *, const struct perf_sample *),
 		     struct perf_table *t)
 {
 	static union {

@@ -23,7 +23,7 @@
 #define GROUP_A	    "perfswitch-a"
 #define GROUP_B	    "perfswitch-b"
 
-/* Working sets: within a first-level cache; beyond any second-level; together beyond any third-level. */
+/* Working sets: within a first-level cache; beyond a second-level; together beyond a third-level. */
 #define LOW_BYTES     (16u << 10)
 #define L2_HIGH_BYTES (4u << 20)
 #define L3_HIGH_BYTES (64u << 20)

@@ -83,7 +83,8 @@ void perf_event_disable(struct perf_event *e);
 void perf_event_reset(struct perf_event *e);
 uint64_t perf_event_read(struct perf_event *e); /* since it was made or reset */
 uint64_t perf_event_time(struct perf_event *e); /* ns enabled */
-void perf_event_close(struct perf_event *e);    /* disables, detaches, drops the caller's reference */
+/* Disables, detaches, drops the caller's reference. */
+void perf_event_close(struct perf_event *e);
 void perf_event_put(struct perf_event *e);
 
 /* Is @e counting for the task that runs on this CPU?  Any context, NMI included; not while idle. */

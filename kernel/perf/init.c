@@ -58,8 +58,9 @@ static int show_switch(struct seq *s, void *arg)
 
 	(void)arg;
 	perf_switch_stats(&st);
-	seq_printf(s, "pmus %u\nswitches %llu\ncontexts %llu\nmean_ns %llu\np10_ns %llu\np50_ns %llu\np90_ns %llu\n",
-		   pmu_count(), (unsigned long long)st.switches, (unsigned long long)st.contexts,
+	seq_printf(s, "pmus %u\nswitches %llu\ncontexts %llu\n", pmu_count(),
+		   (unsigned long long)st.switches, (unsigned long long)st.contexts);
+	seq_printf(s, "mean_ns %llu\np10_ns %llu\np50_ns %llu\np90_ns %llu\n",
 		   (unsigned long long)st.mean, (unsigned long long)st.p10,
 		   (unsigned long long)st.p50, (unsigned long long)st.p90);
 	return 0;
