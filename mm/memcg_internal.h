@@ -66,7 +66,12 @@ struct memcg_config {
 extern struct memcg_config memcg_config;
 enum memcg_walk { WALK_RCU };
 
-#define BATCH_MAX 512 /* pages, adaptive: 2 MiB per CPU and group, far from every limit */
+/*
+ * Pages per walk far from every limit: 2 MiB at least, and more with many CPUs, so
+ * that the walks of all of them together stay as rare.  It costs no memory, only
+ * headroom, and that is looked at.
+ */
+#define BATCH_MAX (nr_cpus > 64 ? 8 * nr_cpus : 512)
 
 /* Applies preset and parameters, chooses the layout, logs.  Once, before the first account. */
 void memcg_config_init(void);

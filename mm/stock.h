@@ -120,7 +120,7 @@ static inline unsigned stock_batch(int64_t room)
 
 	if (fixed)
 		return fixed;
-	return share < 0 ? 0 : share > BATCH_MAX ? BATCH_MAX : (unsigned)share;
+	return share < 0 ? 0 : share > (int64_t)BATCH_MAX ? BATCH_MAX : (unsigned)share;
 }
 static __always_inline uint32_t stock_cap(const struct stock_entry *e)
 {
