@@ -96,7 +96,8 @@ def test_uncharge_walks(tally):
 
 @pytest.mark.parametrize("smp,pairs,size", [("2", 4, "2M"), ("8", 12, "2M")])
 def test_truth_over_a_bad_loopback(tally, smp, pairs, size):
-    done = tally("experiment", "truth", "-n", pairs, "--bytes", size, "--smp", smp, timeout=240)
+    done = tally("experiment", "truth", "-n", pairs, "--bytes", size, "--smp", smp,
+                 "--lo", "50,50,50", timeout=240)
     assert done.status == 0, done.err
     record = done.record("truth")
     assert record["bytes"] == pairs * int(size[:-1]) << 20
