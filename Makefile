@@ -59,3 +59,4 @@ include mk/targets.mk
 include mk/tests.mk
 -include mk/host.mk
 -include mk/sim.mk
+-include mk/bench.mk
