@@ -45,3 +45,12 @@ flamegraph: $(O)/tally.elf
 	$(Q)grep '^[^ ]*;.* [0-9]*$$' $(O)/flamegraph.txt >$(O)/flamegraph.folded
 	$(Q)tools/flamegraph --title "$(FLAME_RUN)" $(O)/flamegraph.folded $(O)/flamegraph.svg
 	@echo "  SVG     $(O)/flamegraph.svg"
+
+C2C_CPUS    ?= 72
+C2C_CLIENTS ?= $(if $(QUICK),8,36)
+
+.PHONY: c2c
+## make c2c           which cache lines move between CPUs under the packed and the split counter
+c2c: $(O)/tally.elf $(O)/plugin/cachelines.so
+	$(Q)$(TALLY) experiment c2c -n $(C2C_CLIENTS) -l $(if $(QUICK),1,5) -r 1 --smp $(C2C_CPUS) \
+		$(if $(JSON),--json $(JSON))

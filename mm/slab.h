@@ -37,4 +37,14 @@ struct slab_info { const char *name; size_t size; uint64_t objects, active, page
 void slab_for_each(void (*fn)(const struct slab_info *i, void *arg), void *arg);
 void slab_drain(void); /* empties all magazines and frees empty slabs; sleeps */
 
+/* One slab: where, and how its objects lie in it. */
+struct slab_range {
+	const char *cache;
+	uint32_t size, stride; /* bytes of an object, from one to the next */
+	uintptr_t start;
+	size_t bytes;
+};
+/* Calls @fn for every slab (mm/slab_map.c).  Sleeps now and then. */
+void slab_map_for_each(void (*fn)(const struct slab_range *r, void *arg), void *arg);
+
 #endif /* MM_SLAB_H */

@@ -238,6 +238,32 @@ static int collect(const struct recipe *r, int fd, struct phase *out, int failed
 
 static struct perf_table profile; /* of the group phases of all rounds */
 
+/* Records "slabs": which address belongs to which cache, while the groups are there. */
+static void put_slabs(void)
+{
+	FILE *f = fopen("/proc/tally/slabs", "r");
+	char line[160], map[1600];
+	struct record rec;
+	size_t len = 0;
+
+	while (f) {
+		char *got = fgets(line, sizeof(line), f);
+
+		if (len && (!got || len + strlen(line) + 2 > sizeof(map))) {
+			record_begin(&rec, "slabs");
+			record_string(&rec, "map", map);
+			record_end(&rec);
+			len = 0;
+		}
+		if (!got)
+			break;
+		line[strcspn(line, "\n")] = ';';
+		len += (size_t)snprintf(map + len, sizeof(map) - len, "%s", line);
+	}
+	if (f)
+		fclose(f);
+}
+
 static int run_phase(const struct recipe *r, int place, struct phase *out)
 {
 	static pid_t servers[MOST_CLIENTS], clients[MOST_CLIENTS];
@@ -292,6 +318,8 @@ static int run_phase(const struct recipe *r, int place, struct phase *out)
 		sleep_for(r->seconds);
 	mark_end();
 	out->window += np_now();
+	if (place == GROUP && getenv("EXPERIMENT_SLABS"))
+		put_slabs();
 	for (int i = 0; i < NR_COUNTERS; i++)
 		out->counters[i] += counter_read(MEMCG_COUNTERS, counters[i].key);
 	for (unsigned i = 0; i < r->clients; i++)

@@ -10,6 +10,7 @@
 #include "kernel/perf/sample.h"
 #include "kernel/string.h"
 #include "kernel/symbols.h"
+#include "mm/slab.h"
 
 #define MOST_IDLE 4096
 
@@ -87,6 +88,19 @@ static int show_kallsyms(struct seq *s, void *arg)
 	return 0;
 }
 
+static void show_slab(const struct slab_range *r, void *arg)
+{
+	seq_printf(arg, "%s %u %u %lx %zu\n", r->cache, r->size, r->stride, r->start, r->bytes);
+}
+
+/* A line per slab: cache, size of an object, distance, address, bytes. */
+static int show_slabs(struct seq *s, void *arg)
+{
+	(void)arg;
+	slab_map_for_each(show_slab, s);
+	return 0;
+}
+
 void perf_init(void)
 {
 	perf_counters_init();
@@ -96,6 +110,7 @@ void perf_init(void)
 	perf_sample_init();
 	memcg_moved_hook = perf_regroup;
 	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);
+	proc_register("tally/slabs", 0400, show_slabs, NULL, NULL);
 	proc_register("tally/pmus", 0444, show_pmus, NULL, NULL);
 	proc_register("tally/perf_switch", 0644, show_switch, write_switch, NULL);
 	pr_info("perf: %u PMUs", pmu_count());

@@ -166,6 +166,23 @@ def test_one_profile_at_a_time_and_top(run, program):
     assert re.search(r"^ *[\d.]+%  perfcount", done.out, re.M), done.out
 
 
+def test_c2c_names_false_sharing(tally):
+    """The counter's usage shares its line in the packed layout, and not in the split one."""
+    done = tally("experiment", "c2c", "-n", 2, "-l", 1, "-r", 1, "--smp", 4, timeout=150)
+    assert done.status == 0, done.err
+    usage = {v: [r for r in done.records if r["record"] == "c2c" and r["variant"] == v
+                 and (r["object"], r["field"]) == ("page_counter", "usage")]
+             for v in ("packed", "split")}
+    assert usage["packed"] and usage["split"]
+    for line in usage["packed"]:
+        assert "page_counter.limit" in line["neighbours"]
+        assert any(f["symbol"].startswith("pc_try_charge") for f in line["functions"])
+    for line in usage["split"]:
+        assert not line["neighbours"]
+    assert "FALSE SHARING with page_counter.limit" in done.out
+    assert "alone on its line" in done.out
+
+
 def test_flamegraph(tmp_path):
     folded = tmp_path / "folded"
     folded.write_text("a;b_[k];c_[k] 10\na;b_[k] 5\na;<d> 85\nnonsense\n", encoding="utf-8")

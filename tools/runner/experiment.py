@@ -13,10 +13,10 @@ import shlex
 import statistics
 import sys
 
-from runner import machine, session, table
+from runner import c2c, machine, session, table
 
 PRESETS = ("off", "linux-4.13", "linux-6.0", "linux-6.1", "linux-6.16", "tally")
-EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "perfswitch")
+EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "perfswitch", "c2c")
 
 
 def add_options(parser):
@@ -57,6 +57,10 @@ def boots(args):
     if args.name == "uncharge":
         return [("uncharge direct and stock", "memcg=linux-4.13",
                  ["experiment", "uncharge", *common])]
+    if args.name == "c2c":
+        return [(f"layout {v}", f"memcg=linux-6.0 memcg.layout={v}",
+                 ["env", "EXPERIMENT_SLABS=1", "experiment", "layout", *common])
+                for v in ("packed", "split")]
     if args.name == "perfswitch":
         chosen = [w for key in ("types", "l2", "l3") if getattr(args, key)
                   for w in (f"--{key}", getattr(args, key))]
@@ -172,6 +176,8 @@ def main(args: argparse.Namespace, config):
     records = []
     status = 0
     base = config.append
+    if args.name == "c2c":
+        c2c.check_plugin(config)
     with Progress(args) as outputs:
         for title, parameters, command in boots(args):
             print(f"--- {title}, {config.smp} CPUs", file=sys.stderr, flush=True)
@@ -179,6 +185,8 @@ def main(args: argparse.Namespace, config):
             result = session.run(config, shlex.join(command), outputs, deadline)
             add_insns(result)
             add_switch_insns(result)
+            if args.name == "c2c":
+                c2c.add_records(result, config, title)
             if args.name == "uncharge":
                 result.records[-1:-1] = instruction_profiles(result)
             for record in result.records:
@@ -188,4 +196,6 @@ def main(args: argparse.Namespace, config):
                 status = result.status
                 break
     table.print_table(args.name, records, config)
+    if args.name == "c2c":
+        c2c.print_table(records)
     return status

@@ -2,6 +2,7 @@
 """QEMU plugins: arguments for them and their results.
 
 insns      tools/plugin/insns.c: instructions between marks, by symbol
+cachelines tools/plugin/cachelines.c: lines that move between CPUs
 FILE       any other plugin, loaded as it is
 """
 
@@ -102,6 +103,30 @@ def write_table(elf, path):
     return unique
 
 
+class CacheLines:
+    """Lines that move between CPUs, between marks (experiment c2c)."""
+
+    def __init__(self, config, tmp):
+        self.library = os.path.join(machine.ROOT, config.out, "plugin", "cachelines.so")
+        if not os.path.exists(self.library):
+            raise machine.CannotStart(f"{self.library} does not exist; run make plugins")
+        self.output = os.path.join(tmp, "cachelines.json")
+        self.table = os.path.join(tmp, "cachelines.symbols")
+        write_table(config.elf, self.table)
+
+    @property
+    def argument(self):
+        return f"{self.library},symbols={self.table},out={self.output}"
+
+    def results(self):
+        """{"cachelines": [{"mark", "accesses", "transfers", "lines", ...}...]} in order of time."""
+        try:
+            with open(self.output, encoding="utf-8") as f:
+                return {"cachelines": [json.loads(line) for line in f if line.strip()]}
+        except (OSError, ValueError):
+            return {"cachelines": []}
+
+
 class Other:
     """A plugin of the user's."""
 
@@ -118,8 +143,10 @@ def prepare(config, tmp):
     for name in config.plugins:
         if name == "insns":
             out.append(Insns(config, tmp))
+        elif name == "cachelines":
+            out.append(CacheLines(config, tmp))
         elif os.path.exists(name.partition(",")[0]):
             out.append(Other(name))
         else:
-            raise machine.UsageError(f"--plugin: insns or a file expected, not {name!r}")
+            raise machine.UsageError(f"--plugin: insns, cachelines or a file expected, not {name!r}")
     return out
