@@ -9,7 +9,16 @@
 
 #define CG_NOT_ROOT (1u << 0) /* not in the root directory */
 #define CG_MEMORY   (1u << 1) /* only where the parent gives the memory controller */
+#define CG_PRESSURE (1u << 3) /* everywhere */
 #define CG_EVENTS   (1u << 2) /* poll() reports changes of the group's events */
+
+struct cg_node;
+/* An open file of a group. */
+struct cg_opened {
+	struct cg_node *node; /* the inode's */
+	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
+	uint64_t seq;         /* the group's event_seq when last read */
+};
 
 struct cg_file {
 	const char *name;
@@ -17,6 +26,7 @@ struct cg_file {
 	int (*show)(struct seq *s, struct memcg *m);
 	/* White space at both ends is gone.  0 or -errno; the caller says how many bytes that was. */
 	int (*write)(struct memcg *m, char *text);
+	int (*write_as)(struct cg_opened *o, char *text); /* the same, for files that ask who opened them */
 };
 extern const struct cg_file cg_files[];
 extern const unsigned nr_cg_files;
@@ -33,7 +43,17 @@ static inline bool cg_file_shown(struct memcg *m, const struct cg_file *f)
 {
 	if (!m->parent)
 		return !(f->flags & CG_NOT_ROOT);
+	if (f->flags & CG_PRESSURE)
+		return true;
 	return !(f->flags & CG_MEMORY) || memcg_account(m);
+}
+
+/* Owner and mode of a file (by its inode number in the group's directory), as somebody has set them, or NULL. */
+struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino);
+static inline uint64_t cg_file_ino(const struct memcg *m, const struct cg_file *f)
+{
+	/* Stable while the group lives: files of a group follow its directory. */
+	return ((uint64_t)m->id << 8) + (f ? 1 + (uint64_t)(f - cg_files) : 0);
 }
 
 /* The group whose directory @f is, referenced; NULL if it is something else or removed. */

@@ -91,17 +91,58 @@ static void print_pid(pid_t pid, void *seq)
 
 static int procs_show(struct seq *s, struct memcg *m)
 {
+	if (m->threaded)
+		return -EOPNOTSUPP;
 	memcg_for_each_pid(m, print_pid, s);
 	return 0;
 }
 
-static int procs_write(struct memcg *m, char *text)
+/* May a process go from one group to another?  As the one who opened the file, at what both are under. */
+static int may_move(struct memcg *from, struct memcg *to, void *arg)
+{
+	struct cg_opened *o = arg;
+	const struct cg_file *procs = cg_files;
+	struct memcg_attr *a;
+
+	if (!o->euid)
+		return 0;
+	while (from != to) {
+		if (from->depth >= to->depth)
+			from = from->parent;
+		else
+			to = to->parent;
+	}
+	while (strcmp(procs->name, "cgroup.procs"))
+		procs++;
+	a = cg_attr_find(from, cg_file_ino(from, procs));
+	if (a && ((a->uid == o->euid && a->mode & 0200) || a->mode & 0002))
+		return 0;
+	return -EACCES;
+}
+
+static int attach(struct cg_opened *o, char *text, bool thread)
 {
 	int pid;
 
 	if (parse_int(text, &pid) || pid < 0)
 		return -EINVAL;
-	return memcg_attach(m, pid);
+	return memcg_attach(o->node->group, pid, thread, may_move, o);
+}
+
+static int procs_write(struct cg_opened *o, char *text)
+{
+	return attach(o, text, false);
+}
+
+static int threads_write(struct cg_opened *o, char *text)
+{
+	return attach(o, text, true);
+}
+
+static int threads_show(struct seq *s, struct memcg *m)
+{
+	memcg_for_each_tid(m, print_pid, s);
+	return 0;
 }
 
 static int controllers_show(struct seq *s, struct memcg *m)
@@ -146,19 +187,39 @@ static int subtree_write(struct memcg *m, char *text)
 
 static int type_show(struct seq *s, struct memcg *m)
 {
-	seq_printf(s, "domain\n");
+	mutex_lock(&memcg_mutex);
+	seq_printf(s, "%s\n", memcg_type_name(m));
+	mutex_unlock(&memcg_mutex);
 	return 0;
 }
 
 static int type_write(struct memcg *m, char *text)
 {
-	return strcmp(text, "threaded") ? -EINVAL : -EOPNOTSUPP;
+	return strcmp(text, "threaded") ? -EINVAL : memcg_set_threaded(m);
+}
+
+static int freeze_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%d\n", m->freeze);
+	return 0;
+}
+
+static int freeze_write(struct memcg *m, char *text)
+{
+	int v, err = parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 0 && v != 1)
+		return -ERANGE;
+	memcg_set_freeze(m, v);
+	return 0;
 }
 
 static int cgroup_events_show(struct seq *s, struct memcg *m)
 {
 	spin_lock(&memcg_lock);
-	seq_printf(s, "populated %d\nfrozen 0\n", memcg_populated(m));
+	seq_printf(s, "populated %d\nfrozen %d\n", memcg_populated(m), m->frozen);
 	spin_unlock(&memcg_lock);
 	return 0;
 }
@@ -226,6 +287,8 @@ static int kill_write(struct memcg *m, char *text)
 		return err;
 	if (v != 1)
 		return -ERANGE;
+	if (m->threaded)
+		return -EOPNOTSUPP;
 	memcg_kill_all(m);
 	return 0;
 }
@@ -433,27 +496,192 @@ static int stat_show(struct seq *s, struct memcg *m)
 	return 0;
 }
 
+/* The kinds of memory that belong to a node; there is one. */
+static int numa_show(struct seq *s, struct memcg *m)
+{
+	static const char *const not_here[] = { "kernel", "percpu", "sock", "vmalloc", "zswap",
+						"zswapped", "slab", "pgscan" };
+	int64_t st[NR_MEMCG_STATS] = { 0 };
+	struct account *a;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a && memcg_config.enabled)
+		memcg_stat_read(a, st);
+	rcu_read_unlock();
+	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++) {
+		int64_t n = 0;
+		bool skip = false;
+
+		for (unsigned k = 0; k < ARRAY_SIZE(not_here); k++)
+			skip |= !strcmp(stat_lines[i].name, not_here[k]);
+		if (skip)
+			continue;
+		for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
+			if (stat_lines[i].kinds >> k & 1)
+				n += st[k];
+		seq_printf(s, "%s N0=%lld\n", stat_lines[i].name, (long long)n);
+		if (!strcmp(stat_lines[i].name, "workingset_nodereclaim"))
+			break;
+	}
+	return 0;
+}
+
+/* As much as asked, or -EAGAIN after sixteen rounds without progress. */
+static int reclaim_write(struct memcg *m, char *text)
+{
+	unsigned rounds = 16;
+	int64_t pages, done = 0;
+	int err = parse_limit(text, &pages);
+
+	if (err)
+		return err;
+	while (done < pages) {
+		uint64_t n = memcg_reclaim_group(m, (uint64_t)(pages - done));
+
+		if (memcg_dying())
+			return -EINTR;
+		done += (int64_t)n;
+		if (!n && !rounds--)
+			return -EAGAIN;
+	}
+	return 0;
+}
+
+/* Time lost to a lack of memory is not measured; nobody loses any but by dying. */
+static int pressure_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+		      "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	return 0;
+}
+
+static const char *read_us(const char *s, uint64_t *us)
+{
+	const char *from = s;
+
+	for (*us = 0; *s >= '0' && *s <= '9'; s++)
+		*us = min(*us * 10 + (uint64_t)(*s - '0'), (uint64_t)UINT32_MAX);
+	return s == from ? NULL : s;
+}
+
+/* A trigger, "some|full STALL_US WINDOW_US": checked; it never fires. */
+static int pressure_write(struct memcg *m, char *text)
+{
+	uint64_t stall, window;
+	const char *s = text;
+
+	if (strncmp(s, "some ", 5) && strncmp(s, "full ", 5))
+		return -EINVAL;
+	for (s += 5; *s == ' '; s++)
+		;
+	s = read_us(s, &stall);
+	if (!s || *s != ' ')
+		return -EINVAL;
+	for (; *s == ' '; s++)
+		;
+	if (!read_us(s, &window))
+		return -EINVAL;
+	if (window < 500000 || window > 10000000 || !stall || stall > window)
+		return -EINVAL;
+	return 0;
+}
+
+static int zero_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "0\n");
+	return 0;
+}
+
+/* Swap files as on a machine without swap: limits are remembered and never met. */
+static int swap_show(struct seq *s, struct memcg *m, unsigned which)
+{
+	struct account *a;
+	int64_t pages = PAGE_COUNTER_MAX;
+
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		pages = PAGE_COUNTER_MAX -
+			atomic_load_explicit(&a->swap_below_max[which], memory_order_relaxed);
+	rcu_read_unlock();
+	show_pages(s, pages);
+	return 0;
+}
+
+static int swap_write(struct memcg *m, char *text, unsigned which)
+{
+	struct account *a;
+	int64_t pages;
+	int err = parse_limit(text, &pages);
+
+	if (err)
+		return err;
+	rcu_read_lock();
+	a = own_account(m);
+	if (a)
+		atomic_store_explicit(&a->swap_below_max[which], PAGE_COUNTER_MAX - pages,
+				      memory_order_relaxed);
+	rcu_read_unlock();
+	return 0;
+}
+
+static int swap_max_show(struct seq *s, struct memcg *m)
+{
+	return swap_show(s, m, 0);
+}
+
+static int swap_max_write(struct memcg *m, char *text)
+{
+	return swap_write(m, text, 0);
+}
+
+static int swap_high_show(struct seq *s, struct memcg *m)
+{
+	return swap_show(s, m, 1);
+}
+
+static int swap_high_write(struct memcg *m, char *text)
+{
+	return swap_write(m, text, 1);
+}
+
+static int swap_events_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "high 0\nmax 0\nfail 0\n");
+	return 0;
+}
+
 const struct cg_file cg_files[] = {
-	{ "cgroup.controllers", 0444, 0, controllers_show, NULL },
-	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_EVENTS, cgroup_events_show, NULL },
-	{ "cgroup.kill", 0200, CG_NOT_ROOT, NULL, kill_write },
-	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write },
-	{ "cgroup.max.descendants", 0644, 0, max_descendants_show, max_descendants_write },
-	{ "cgroup.procs", 0644, 0, procs_show, procs_write },
-	{ "cgroup.stat", 0444, 0, cgroup_stat_show, NULL },
-	{ "cgroup.subtree_control", 0644, 0, subtree_show, subtree_write },
-	{ "cgroup.type", 0644, CG_NOT_ROOT, type_show, type_write },
-	{ "memory.current", 0444, CG_NOT_ROOT | CG_MEMORY, current_show, NULL },
-	{ "memory.current.exact", 0444, CG_NOT_ROOT | CG_MEMORY, exact_show, NULL },
-	{ "memory.error", 0444, CG_NOT_ROOT | CG_MEMORY, error_show, NULL },
-	{ "memory.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_show, NULL },
-	{ "memory.events.local", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_local_show, NULL },
-	{ "memory.high", 0644, CG_NOT_ROOT | CG_MEMORY, high_show, high_write },
-	{ "memory.low", 0644, CG_NOT_ROOT | CG_MEMORY, low_show, low_write },
-	{ "memory.max", 0644, CG_NOT_ROOT | CG_MEMORY, max_show, max_write },
-	{ "memory.min", 0644, CG_NOT_ROOT | CG_MEMORY, min_show, min_write },
-	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY, oom_group_show, oom_group_write },
-	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL },
-	{ "memory.stat", 0444, CG_MEMORY, stat_show, NULL },
+	{ .name = "cgroup.controllers", .mode = 0444, .show = controllers_show },
+	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_EVENTS, cgroup_events_show, NULL, NULL },
+	{ "cgroup.freeze", 0644, CG_NOT_ROOT, freeze_show, freeze_write, NULL },
+	{ "cgroup.kill", 0200, CG_NOT_ROOT, NULL, kill_write, NULL },
+	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write, NULL },
+	{ "cgroup.max.descendants", 0644, 0, max_descendants_show, max_descendants_write, NULL },
+	{ "cgroup.procs", 0644, 0, procs_show, NULL, procs_write },
+	{ "cgroup.stat", 0444, 0, cgroup_stat_show, NULL, NULL },
+	{ "cgroup.subtree_control", 0644, 0, subtree_show, subtree_write, NULL },
+	{ "cgroup.threads", 0644, 0, threads_show, NULL, threads_write },
+	{ "cgroup.type", 0644, CG_NOT_ROOT, type_show, type_write, NULL },
+	{ "memory.current", 0444, CG_NOT_ROOT | CG_MEMORY, current_show, NULL, NULL },
+	{ "memory.current.exact", 0444, CG_NOT_ROOT | CG_MEMORY, exact_show, NULL, NULL },
+	{ "memory.error", 0444, CG_NOT_ROOT | CG_MEMORY, error_show, NULL, NULL },
+	{ "memory.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_show, NULL, NULL },
+	{ "memory.events.local", 0444, CG_NOT_ROOT | CG_MEMORY | CG_EVENTS, events_local_show, NULL, NULL },
+	{ "memory.high", 0644, CG_NOT_ROOT | CG_MEMORY, high_show, high_write, NULL },
+	{ "memory.low", 0644, CG_NOT_ROOT | CG_MEMORY, low_show, low_write, NULL },
+	{ "memory.max", 0644, CG_NOT_ROOT | CG_MEMORY, max_show, max_write, NULL },
+	{ "memory.min", 0644, CG_NOT_ROOT | CG_MEMORY, min_show, min_write, NULL },
+	{ "memory.numa_stat", 0444, CG_MEMORY, numa_show, NULL, NULL },
+	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY, oom_group_show, oom_group_write, NULL },
+	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL, NULL },
+	{ "memory.pressure", 0644, CG_PRESSURE, pressure_show, pressure_write, NULL },
+	{ "memory.reclaim", 0200, CG_MEMORY, NULL, reclaim_write, NULL },
+	{ "memory.stat", 0444, CG_MEMORY, stat_show, NULL, NULL },
+	{ "memory.swap.current", 0444, CG_NOT_ROOT | CG_MEMORY, zero_show, NULL, NULL },
+	{ "memory.swap.events", 0444, CG_NOT_ROOT | CG_MEMORY, swap_events_show, NULL, NULL },
+	{ "memory.swap.high", 0644, CG_NOT_ROOT | CG_MEMORY, swap_high_show, swap_high_write, NULL },
+	{ "memory.swap.max", 0644, CG_NOT_ROOT | CG_MEMORY, swap_max_show, swap_max_write, NULL },
 };
 const unsigned nr_cg_files = ARRAY_SIZE(cg_files);

@@ -13,6 +13,7 @@
  *         where ours differs).
  */
 #include "fs/cgroup.h"
+#include "fs/inotify.h"
 
 #define CGROUP2_MAGIC 0x63677270
 
@@ -34,11 +35,61 @@ static struct wait_queue *event_queue(struct memcg *m)
 static void events_changed(struct memcg *m)
 {
 	wake_up_poll(event_queue(m), EPOLLPRI | EPOLLERR);
+	inotify_event(&m->event_seq, IN_MODIFY);
+	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
+		inotify_event(&m->event_seq, IN_DELETE_SELF);
 }
 
 static struct cg_node *node_of(const struct inode *i)
 {
 	return i->priv;
+}
+
+struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino)
+{
+	struct memcg_attr *a = atomic_load_explicit(&m->attrs, memory_order_acquire);
+
+	while (a && a->ino != ino)
+		a = a->next;
+	return a;
+}
+
+/* Somebody has changed owner or mode: to be found again when the inode has gone and come back. */
+static int cg_setattr(struct inode *i)
+{
+	struct memcg *m = node_of(i)->group;
+	struct memcg_attr *a;
+	int err = 0;
+
+	mutex_lock(&memcg_mutex);
+	a = cg_attr_find(m, i->ino);
+	if (!a) {
+		a = kzalloc(sizeof(*a), GFP_KERNEL | GFP_ACCOUNT);
+		if (a) {
+			a->ino = i->ino;
+			a->next = atomic_load_explicit(&m->attrs, memory_order_relaxed);
+			atomic_store_explicit(&m->attrs, a, memory_order_release);
+		} else {
+			err = -ENOMEM;
+		}
+	}
+	if (a) {
+		a->mode = i->mode;
+		a->uid = i->uid;
+		a->gid = i->gid;
+	}
+	mutex_unlock(&memcg_mutex);
+	return err;
+}
+
+static void attr_apply(struct inode *i, struct memcg *m)
+{
+	struct memcg_attr *a = cg_attr_find(m, i->ino);
+
+	i->uid = a ? a->uid : 0;
+	i->gid = a ? a->gid : 0;
+	if (a)
+		i->mode = a->mode;
 }
 
 /* Takes over the reference of @m, also when it fails. */
@@ -56,13 +107,11 @@ static struct inode *cg_inode(struct super *s, unsigned mode, struct memcg *m,
 	n->group = m;
 	n->file = file;
 	i->priv = n;
-	i->uid = i->gid = 0;
+	i->ino = cg_file_ino(m, file);
+	attr_apply(i, m);
 	if (file) {
-		/* Stable while the group lives: files of a group follow its directory. */
-		i->ino = ((uint64_t)m->id << 8) + 1 + (uint64_t)(file - cg_files);
 		inode_init_ops(i, &cg_file_iops, &cg_file_fops);
 	} else {
-		i->ino = (uint64_t)m->id << 8;
 		inode_init_ops(i, &cg_dir_ops, &cg_dir_fops);
 		atomic_store_explicit(&i->nlink, 2, memory_order_relaxed);
 	}
@@ -78,12 +127,15 @@ static void cg_evict(struct inode *i)
 	kfree_rcu_obj(&n->rcu, n);
 }
 
-static bool cg_stale(struct inode *i)
+static bool cg_stale_node(struct cg_node *n)
 {
-	struct cg_node *n = node_of(i);
-
 	return atomic_load_explicit(&n->group->dead, memory_order_relaxed) ||
 	       (n->file && !cg_file_shown(n->group, n->file));
+}
+
+static bool cg_stale(struct inode *i)
+{
+	return cg_stale_node(node_of(i));
 }
 
 static int cg_lookup(struct inode *dir, struct dentry *d)
@@ -182,7 +234,7 @@ static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 
 		if (cg_file_shown(m, c) &&
 		    fill(ctx, c->name, strlen(c->name),
-			 ((uint64_t)m->id << 8) + 1 + (uint64_t)(*pos - 2), DT_REG, *pos + 1))
+			 cg_file_ino(m, c), DT_REG, *pos + 1))
 			return 0;
 	}
 	if (*pos < CHILDREN)
@@ -194,61 +246,92 @@ static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 
 static int file_show(struct seq *s, void *arg)
 {
-	struct cg_node *n = arg;
+	struct cg_node *n = ((struct cg_opened *)arg)->node;
 
-	if (atomic_load_explicit(&n->group->dead, memory_order_relaxed))
+	if (cg_stale_node(n))
 		return -ENODEV;
 	return n->file->show(s, n->group);
 }
 
 static ssize_t file_write(const char *text, size_t len, void *arg)
 {
-	struct cg_node *n = arg;
-	char *from = (char *)text, *end = from + len; /* the buffer is the writer's own */
+	struct cg_opened *o = arg;
+	struct cg_node *n = o->node;
+	char *from = (char *)text, *end = from + strlen(from); /* the buffer is the writer's own */
 	int err;
 
 	if (!len)
 		return 0;
-	if (atomic_load_explicit(&n->group->dead, memory_order_relaxed))
+	if (cg_stale_node(n))
 		return -ENODEV;
 	while (from < end && (*from == ' ' || (*from >= '\t' && *from <= '\r')))
 		from++;
 	while (end > from && (end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r')))
 		*--end = '\0';
-	err = n->file->write(n->group, from);
+	err = n->file->write_as ? n->file->write_as(o, from) : n->file->write(n->group, from);
 	return err ? err : (ssize_t)len;
+}
+
+static struct cg_opened *opened(struct file *f)
+{
+	return text_arg(f);
 }
 
 static int cg_open(struct inode *i, struct file *f)
 {
 	struct cg_node *n = node_of(i);
-	int err = text_open(f, n->file->show ? file_show : NULL, n->file->write ? file_write : NULL, n);
+	struct cg_opened *o = kzalloc(sizeof(*o), GFP_KERNEL | GFP_ACCOUNT);
+	int err = -ENOMEM;
 
-	if (!err)
-		*text_cookie(f) = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+	if (o) {
+		o->node = n;
+		o->euid = current->process ? current->process->euid : 0;
+		o->seq = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+		err = text_open(f, n->file->show ? file_show : NULL,
+				n->file->write || n->file->write_as ? file_write : NULL, o);
+	}
+	if (err)
+		kfree(o);
 	return err;
+}
+
+static void cg_release(struct file *f)
+{
+	struct cg_opened *o = opened(f);
+
+	text_release(f);
+	kfree(o);
 }
 
 static ssize_t cg_read(struct file *f, struct iov_iter *to, loff_t *pos)
 {
-	struct cg_node *n = node_of(f->inode);
+	struct cg_opened *o = opened(f);
 
 	/* Before the text: a change after it is still to be reported. */
-	*text_cookie(f) = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+	o->seq = atomic_load_explicit(&o->node->group->event_seq, memory_order_acquire);
 	return text_read(f, to, pos);
 }
 
 static unsigned cg_poll(struct file *f, struct poll_table *pt)
 {
-	struct cg_node *n = node_of(f->inode);
+	struct cg_opened *o = opened(f);
+	struct cg_node *n = o->node;
 	unsigned ready = EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
 
 	if (!(n->file->flags & CG_EVENTS))
 		return ready;
 	poll_wait(f, event_queue(n->group), pt);
-	if (atomic_load_explicit(&n->group->event_seq, memory_order_acquire) != *text_cookie(f))
+	if (atomic_load_explicit(&n->group->event_seq, memory_order_acquire) != o->seq)
 		ready |= EPOLLPRI | EPOLLERR;
 	return ready;
+}
+
+/* Who watches *.events hears of the group's events; who watches another file, of writes. */
+static const void *cg_watch_key(struct inode *i)
+{
+	struct cg_node *n = node_of(i);
+
+	return n->file && n->file->flags & CG_EVENTS ? (const void *)&n->group->event_seq : i;
 }
 
 static int cg_truncate(struct inode *i, loff_t size)
@@ -262,11 +345,14 @@ static const struct inode_ops cg_dir_ops = {
 	.mkdir = cg_mkdir,
 	.rmdir = cg_rmdir,
 	.unlink = cg_unlink,
+	.setattr = cg_setattr,
 	.evict = cg_evict,
 };
 static const struct inode_ops cg_file_iops = {
 	.stale = cg_stale,
 	.truncate = cg_truncate,
+	.setattr = cg_setattr,
+	.watch_key = cg_watch_key,
 	.evict = cg_evict,
 };
 static const struct file_ops cg_dir_fops = { .readdir = cg_readdir, .lseek = text_lseek };
@@ -276,7 +362,7 @@ static const struct file_ops cg_file_fops = {
 	.write = text_write,
 	.poll = cg_poll,
 	.lseek = text_lseek,
-	.release = text_release,
+	.release = cg_release,
 };
 
 static int cg_statfs(struct super *s, uint64_t out[6])

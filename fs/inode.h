@@ -133,6 +133,7 @@ struct inode_ops {
 	int (*truncate)(struct inode *i, loff_t size); /* i->lock held */
 	int (*getattr)(struct inode *i, struct kstat *st); /* the VFS has filled @st from @i */
 	int (*setattr)(struct inode *i);               /* mode or owner changed; may be NULL */
+	const void *(*watch_key)(struct inode *i);     /* inotify: what events go by; NULL: the inode */
 	void (*evict)(struct inode *i);                /* last reference gone; may sleep */
 };
 

@@ -4,6 +4,7 @@
  * file's operations.
  */
 #include "fs/internal.h"
+#include "fs/inotify.h"
 #include "fs/sys.h"
 
 
@@ -26,6 +27,7 @@ ssize_t file_read_iter(struct file *f, struct iov_iter *to, loff_t *pos)
 ssize_t file_write_iter(struct file *f, struct iov_iter *from, loff_t *pos)
 {
 	struct process *p = current->process;
+	ssize_t n;
 
 	if (!(f->mode & FMODE_WRITE))
 		return -EBADF;
@@ -44,7 +46,10 @@ ssize_t file_write_iter(struct file *f, struct iov_iter *from, loff_t *pos)
 		if (*pos > INT64_MAX - (loff_t)from->count)
 			return -EFBIG;
 	}
-	return f->ops->write(f, from, pos);
+	n = f->ops->write(f, from, pos);
+	if (n > 0 && f->inode)
+		inotify_event(f->inode, IN_MODIFY);
+	return n;
 }
 
 static ssize_t rw_kernel(struct file *f, void *buf, size_t n, loff_t *pos, bool write)

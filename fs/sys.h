@@ -25,6 +25,12 @@ long pipe_fcntl(struct file *f, bool set, unsigned long arg); /* F_SETPIPE_SZ, F
 int pipe_files(struct file *out[2], unsigned flags);
 unsigned file_poll(struct file *f, struct poll_table *pt); /* events ready now */
 
+/* fs/inotify.c */
+long sys_inotify_init(void);
+long sys_inotify_init1(int flags);
+long sys_inotify_add_watch(int fd, const char __user *path, uint32_t mask);
+long sys_inotify_rm_watch(int fd, int wd);
+
 /* fs/anon.c */
 long sys_eventfd2(unsigned init, int flags);
 long sys_eventfd(unsigned init);

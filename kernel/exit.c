@@ -9,6 +9,7 @@
  * but its kernel stack.
  */
 #include "kernel/process_int.h"
+#include "kernel/freezer.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/perf/perf.h"
@@ -254,6 +255,8 @@ void thread_exit_user(int status)
 
 	futex_thread_exit(u);
 	last = leave_process(u, status);
+	if (!last)
+		freezer_thread_exit(p);
 	if (last && p == init_process)
 		init_ended(p->exit_code);
 	if (last)

@@ -9,13 +9,15 @@
  * instead of sharing them, and CLONE_THREAD implies CLONE_FILES and CLONE_FS.
  */
 #include "kernel/process_int.h"
+#include "kernel/freezer.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/perf/perf.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
 #include "arch/x86_64/user.h"
-#include "fs/vfs.h"
+#include "fs/cgroup.h"
+#include "mm/memcg_tree.h"
 #include "mm/memcg.h"
 #include "mm/vm.h"
 
@@ -38,13 +40,14 @@
 #define CLONE_CHILD_SETTID   0x01000000UL
 #define CLONE_IO             0x80000000UL
 #define CLONE_CLEAR_SIGHAND  0x100000000UL
+#define CLONE_INTO_CGROUP    0x200000000UL
 
-/* Name spaces, pidfds, clone-into-cgroup and tracing do not exist. */
+/* Name spaces, pidfds and tracing do not exist. */
 #define CLONE_KNOWN                                                                                \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |          \
 	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |                       \
 	 CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO |  \
-	 CLONE_CLEAR_SIGHAND)
+	 CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP)
 
 struct clone {
 	uint64_t flags;
@@ -52,6 +55,7 @@ struct clone {
 	uint64_t tls;
 	uint32_t __user *parent_tid, *child_tid;
 	int exit_signal;
+	struct memcg *group; /* CLONE_INTO_CGROUP: referenced; NULL: the parent's */
 };
 
 /* First in the new thread, on its own stack. */
@@ -62,6 +66,9 @@ static void child_entry(void *arg)
 	/* A bad pointer is the program's problem; fork has succeeded. */
 	if (u->set_child_tid && put_user((uint32_t)u->thread->tid, u->set_child_tid))
 		pr_debug("%s: CLONE_CHILD_SETTID to a bad address\n", u->process->name);
+	/* Its group may be freezing, or it may have been killed already. */
+	if (signal_pending(current))
+		signal_deliver(user_regs(u->thread));
 	enter_user(user_regs(u->thread));
 }
 
@@ -141,6 +148,7 @@ static struct process *copy_process(struct process *parent, const struct clone *
 	if (c->flags & CLONE_VM) {
 		s = current->space;
 		vm_get(s);
+		p->space_shared = parent->space_shared = true;
 	} else {
 		s = vm_clone(current->space);
 		if (IS_ERR(s))
@@ -190,6 +198,21 @@ static void link_process(struct process *p, struct process *parent, uint64_t fla
 	p->tty = parent->tty;
 	pid_attach_process(p->pid, p);
 	pid_join_group(p, parent->pgid, parent->sid);
+}
+
+/*
+ * Whoever kills a crowd (a group of processes, a memory group) looks through it under
+ * process_lock until nobody is left who is not being killed.  A child that was linked
+ * before the last look was seen by it; after it, its parent is being killed.  process_lock held.
+ */
+static bool is_being_killed(struct process *me)
+{
+	bool killed;
+
+	spin_lock(&me->sighand->lock);
+	killed = me->group_exit || kill_pending(current);
+	spin_unlock(&me->sighand->lock);
+	return killed;
 }
 
 /* Thread groups share all of this; a clone that asks for less is not for us. */
@@ -257,18 +280,32 @@ static long do_clone(const struct clone *c)
 	if ((c->flags & CLONE_PARENT_SETTID) && put_user((uint32_t)tid, c->parent_tid))
 		pr_debug("%s: CLONE_PARENT_SETTID to a bad address\n", me->name);
 
+	spin_lock(&process_lock);
+	if (is_being_killed(me)) {
+		spin_unlock(&process_lock);
+		user_thread_free(u);
+		if (p != me)
+			process_drop(p);
+		err = -EINTR; /* nobody sees it */
+		goto fail_pid;
+	}
 	if (p == me) {
 		vm_get(current->space); /* given back by the thread's end */
 	} else {
-		memcg_fork(p, me);
+		err = memcg_fork_into(p, me, c->group);
+		if (err) {
+			spin_unlock(&process_lock);
+			user_thread_free(u);
+			process_drop(p);
+			goto fail_pid;
+		}
 		process_get(p); /* one for its threads, one for the table */
 		if (c->flags & CLONE_VFORK)
 			process_get(p);
-	}
-	spin_lock(&process_lock);
-	if (p != me)
 		link_process(p, me, c->flags);
+	}
 	user_thread_link(u);
+	freezer_new_thread(u);
 	spin_unlock(&process_lock);
 	perf_fork(t);
 	/* From here on it may end, and @u with it. */
@@ -277,8 +314,10 @@ static long do_clone(const struct clone *c)
 
 	if (p != me && (c->flags & CLONE_VFORK)) {
 		/* Killed: we go, the child keeps its own hold on the memory. */
+		freezer_count(true);
 		(void)wait_event_killable(&me->child_wait,
 					  atomic_load_explicit(&p->vfork_done, memory_order_acquire));
+		freezer_count(false);
 		process_put(p);
 	}
 	return tid;
@@ -325,6 +364,7 @@ SYSCALL(clone3, const void __user *args, size_t size)
 {
 	struct clone3_args a = { 0 };
 	struct clone c;
+	long ret;
 
 	if (size < offsetof(struct clone3_args, set_tid))
 		return -EINVAL;
@@ -353,5 +393,24 @@ SYSCALL(clone3, const void __user *args, size_t size)
 		.child_tid = (uint32_t *)a.child_tid,
 		.exit_signal = (int)a.exit_signal,
 	};
+	if (a.flags & CLONE_INTO_CGROUP) {
+		struct fdref r = fdget_path((int)a.cgroup);
+
+		if (a.cgroup > INT_MAX || (a.flags & CLONE_THREAD)) {
+			fdput(r);
+			return -EINVAL;
+		}
+		if (!r.file)
+			return -EBADF;
+		c.group = cgroup_of_dir(r.file);
+		fdput(r);
+		if (IS_ERR(c.group))
+			return PTR_ERR(c.group);
+		ret = memcg_may_enter(c.group);
+		if (!ret)
+			ret = do_clone(&c);
+		memcg_put(c.group);
+		return ret;
+	}
 	return do_clone(&c);
 }

@@ -58,6 +58,7 @@ struct process {
 	_Atomic int state;                  /* PROCESS_*; STOPPED under sighand->lock too */
 	bool did_exec;
 	bool files_shared;                  /* with another process (CLONE_FILES) */
+	bool space_shared;                  /* perhaps, with another process (CLONE_VM); nobody may reap it */
 	_Atomic bool vfork_done;            /* set once; the vfork() parent waits for it */
 
 	/* sighand->lock */
@@ -80,6 +81,7 @@ struct process {
 	/* accounting (mm/memcg.c): the group, RCU; links under memcg's lock */
 	_Atomic(struct memcg *) memcg;
 	struct list_head memcg_link;
+	int nr_frozen;                      /* threads asleep for cgroup.freeze, or as good as that; memcg's lock */
 
 	_Atomic int oom_score_adj;
 	uint32_t uid, gid, euid, egid, suid, sgid; /* written by its own threads */
@@ -112,6 +114,7 @@ struct user_thread {
 	bool restore_blocked;
 	struct sigqueue pending;     /* thread-directed; sighand->lock */
 	_Atomic bool stopped;        /* counted in process->nr_stopped; set under sighand->lock */
+	bool frozen;                 /* counted in process->nr_frozen; written by the thread, memcg's lock */
 	bool exec_killed;            /* ends because another thread calls execve() */
 	uintptr_t altstack_sp; size_t altstack_size; int altstack_flags;
 	uint32_t __user *clear_child_tid;

@@ -11,6 +11,7 @@
  * it may be set without cause.  SIGKILL and SIGSTOP are never blocked.
  */
 #include "kernel/sighand.h"
+#include "kernel/freezer.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
@@ -22,6 +23,7 @@ static struct kmem_cache *sighand_cache;
 void signal_init(void)
 {
 	sigqueue_cache_init();
+	freezer_init();
 	sighand_cache = kmem_cache_create("sighand", sizeof(struct sighand), 0, SLAB_ACCOUNT);
 	if (!sighand_cache)
 		panic("no memory for the signal tables");
@@ -68,7 +70,7 @@ void signal_recalc(struct user_thread *u)
 {
 	struct process *p = u->process;
 	uint64_t pending = (u->pending.mask | p->pending.mask) & ~u->blocked;
-	bool work = pending || p->group_exit || p->cont_notify ||
+	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(p) ||
 		    (p->stop_sig && !atomic_load_explicit(&u->stopped, memory_order_relaxed));
 
 	if (work)

@@ -8,6 +8,7 @@
  * the number back in rax.
  */
 #include "kernel/sighand.h"
+#include "kernel/freezer.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
@@ -204,6 +205,7 @@ static void stop_here(struct user_thread *u)
 	spin_unlock(&p->sighand->lock);
 	if (last)
 		process_stop_complete(p);
+	freezer_count(true); /* as good as that, for cgroup.freeze */
 	for (;;) {
 		thread_prepare_sleep(THREAD_STOPPED);
 		if (!atomic_load_explicit(&u->stopped, memory_order_seq_cst) ||
@@ -212,6 +214,7 @@ static void stop_here(struct user_thread *u)
 		schedule();
 	}
 	thread_finish_sleep();
+	freezer_count(false);
 }
 
 /* sighand->lock is held on entry and dropped. */
@@ -299,6 +302,11 @@ void signal_deliver(struct regs *r)
 		}
 		if (p->stop_sig) {
 			stop_here(u);
+			continue;
+		}
+		if (freezer_wants(p)) {
+			spin_unlock(&h->lock);
+			freezer_sleep();
 			continue;
 		}
 		sig = sigqueue_take(h, &u->pending, u->blocked, &info);

@@ -131,7 +131,16 @@ void memcg_get(struct memcg *m)
 
 static void memcg_free_rcu(struct rcu_head *h)
 {
-	kfree(container_of(h, struct memcg, rcu));
+	struct memcg *m = container_of(h, struct memcg, rcu);
+	struct memcg_attr *a = atomic_load_explicit(&m->attrs, memory_order_relaxed);
+
+	while (a) {
+		struct memcg_attr *next = a->next;
+
+		kfree(a);
+		a = next;
+	}
+	kfree(m);
 }
 
 void memcg_put(struct memcg *m)
@@ -226,7 +235,7 @@ static int enable_memory(struct memcg *m)
 	return 0;
 }
 
-static void disable_memory(struct memcg *m)
+void memcg_disable_memory(struct memcg *m)
 {
 	struct account *a = memcg_account(m);
 
@@ -268,6 +277,9 @@ struct memcg *memcg_create(struct memcg *parent, const char *name)
 		goto fail;
 	memcg_get(parent);
 	spin_lock(&memcg_lock);
+	/* Under a freezing group it is frozen from the start, being empty. */
+	atomic_init(&m->freezing, atomic_load_explicit(&parent->freezing, memory_order_relaxed));
+	m->frozen = m->freezing;
 	list_add_tail(&m->sibling, &parent->children);
 	spin_unlock(&memcg_lock);
 	name_add(m);
@@ -302,11 +314,12 @@ int memcg_remove(struct memcg *m)
 		return err;
 	}
 	name_remove(m);
-	disable_memory(m);
+	memcg_disable_memory(m);
 	spin_lock(&memcg_lock);
 	list_del(&m->sibling);
 	spin_unlock(&memcg_lock);
 	m->parent->nr_children--;
+	m->parent->nr_threaded -= m->threaded;
 	for (struct memcg *p = m->parent; p; p = p->parent)
 		p->nr_descendants--;
 	mutex_unlock(&memcg_mutex);
@@ -315,8 +328,33 @@ int memcg_remove(struct memcg *m)
 	return 0;
 }
 
+struct memcg *memcg_domain(struct memcg *m)
+{
+	while (m->threaded)
+		m = m->parent;
+	return m;
+}
+
+bool memcg_is_thread_root(const struct memcg *m)
+{
+	return !m->threaded && m->nr_threaded;
+}
+
+/* Below a group with threaded children, or below a threaded one, a domain is of no use.  The root may be both. */
+bool memcg_valid_domain(const struct memcg *m)
+{
+	if (m->threaded)
+		return false;
+	for (m = m->parent; m; m = m->parent)
+		if (m->threaded || (m->parent && memcg_is_thread_root(m)))
+			return false;
+	return true;
+}
+
 unsigned memcg_available(struct memcg *m)
 {
+	if (m->threaded)
+		return 0; /* memory is a matter of domains */
 	return m->parent ? m->parent->control : MEMCG_CTL_MEMORY;
 }
 
@@ -332,6 +370,8 @@ int memcg_control(struct memcg *m, unsigned enable, unsigned disable)
 		err = -ENODEV;
 	else if (enable & ~memcg_available(m))
 		err = -ENOENT;
+	else if (enable && m->parent && (memcg_is_thread_root(m) || !memcg_valid_domain(m)))
+		err = -EOPNOTSUPP;
 	else if (enable && m->parent && m->nr_procs)
 		err = -EBUSY;
 	list_for_each_entry(c, &m->children, sibling)
@@ -339,20 +379,20 @@ int memcg_control(struct memcg *m, unsigned enable, unsigned disable)
 			err = err ? err : -EBUSY;
 	if (!err && enable & MEMCG_CTL_MEMORY) {
 		list_for_each_entry(c, &m->children, sibling) {
-			err = enable_memory(c);
+			err = c->threaded ? 0 : enable_memory(c);
 			if (err)
 				break;
 		}
 		if (err)
 			list_for_each_entry(c, &m->children, sibling)
-				disable_memory(c);
+				memcg_disable_memory(c);
 		else
 			m->control |= MEMCG_CTL_MEMORY;
 	}
 	if (!err && disable & MEMCG_CTL_MEMORY) {
 		m->control &= ~MEMCG_CTL_MEMORY;
 		list_for_each_entry(c, &m->children, sibling)
-			disable_memory(c);
+			memcg_disable_memory(c);
 	}
 	mutex_unlock(&memcg_mutex);
 	return err;

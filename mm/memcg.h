@@ -80,6 +80,8 @@ void memcg_event_sock_dropped(struct owner *o);
 /* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
 struct memcg *memcg_of_process(struct process *p); /* under RCU; never NULL */
 void memcg_fork(struct process *child, struct process *parent); /* parent NULL: root */
+/* The same into @group (NULL: the parent's): 0, or -ENODEV if it has been removed. */
+int memcg_fork_into(struct process *child, struct process *parent, struct memcg *group);
 void memcg_exit(struct process *p); /* last thread gone */
 /* "/a/b" into buf, for /proc/PID/cgroup. */
 int memcg_path(struct process *p, char *buf, size_t n);

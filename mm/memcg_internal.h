@@ -37,8 +37,10 @@ struct account {
 	_Atomic int64_t stat[NR_MEMCG_STATS];      /* [a] with descendants; what the stocks have folded */
 	_Atomic uint64_t events[NR_MEMCG_EVENTS];  /* [a] with descendants */
 	_Atomic uint64_t events_local[NR_MEMCG_EVENTS]; /* [a] */
-	_Atomic uint64_t holders[MAX_CPUS / 64 / 8]; /* [a] bit c % 128: CPU c may hold stock of this subtree */
+	_Atomic uint64_t holders[MAX_CPUS / 64 / 8]; /* [a] bit c % 128: CPU c may have an entry of this subtree */
 	_Atomic bool oom_group;                    /* [a] */
+	_Atomic int64_t swap_below_max[2];         /* [a] memory.swap.max, .high: how far below "max", pages */
+	_Atomic bool inner;                        /* [a] has, or had, an account below: other owners may stand for it */
 	struct spinlock exact_lock;                /* one charge at a time settles whether it fits */
 	struct rcu_head rcu;
 

@@ -34,10 +34,23 @@ struct memcg {
 	struct list_head procs;            /* [p] process.memcg_link */
 	uint32_t nr_procs;                 /* [p] */
 	uint32_t nr_populated;             /* [p] children that are populated */
+	uint32_t nr_threaded;              /* [t] children that are threaded */
+	bool threaded;                     /* [t] resources count at the nearest group above that is not */
+	bool freeze;                       /* [p] cgroup.freeze here */
+	_Atomic bool freezing;             /* [p] here or above; read without the lock */
+	bool frozen;                       /* [p] freezing, and nothing of the subtree runs */
+	_Atomic(struct memcg_attr *) attrs; /* [t] owners and modes that somebody has changed */
 	_Atomic uint64_t event_seq;        /* [a] counts changes of *.events, for poll */
 	_Atomic(struct memcg *) hash_next; /* [t] chain of the name hash; read under RCU */
 	struct rcu_head rcu;
 	char name[];                       /* [I] */
+};
+
+/* A changed owner or mode of a file of the directory: fs/cgroupfs.c's, kept here since inodes come and go. */
+struct memcg_attr {
+	struct memcg_attr *next;
+	uint64_t ino;
+	uint32_t mode, uid, gid;
 };
 
 extern struct memcg *memcg_root;
@@ -99,12 +112,30 @@ bool memcg_wait_victim(void); /* sleeps a little for a victim's memory; true: th
 
 /* mm/memcg_proc.c */
 /* "/a/b" into @buf; a path that does not fit loses its beginning. -ENAMETOOLONG without room for "/". */
-/* Calls @fn with the pid of each process of @m, memcg_lock held: no sleeping. */
+/* Calls @fn with the pid of each process of @m and of its threaded groups, memcg_lock held: no sleeping. */
 void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg);
+void memcg_for_each_tid(struct memcg *m, void (*fn)(pid_t tid, void *arg), void *arg); /* of @m alone */
+/* May sleep.  For the fork of a child into @m: 0 or as memcg_attach(). */
+int memcg_may_enter(struct memcg *m);
 int memcg_path_of(struct memcg *m, char *buf, size_t n);
 /* Moves a process here; @pid 0: the caller. */
 extern void (*memcg_moved_hook)(void); /* after a process has moved; may call other CPUs */
-int memcg_attach(struct memcg *m, pid_t pid); /* 0, -ESRCH, -EBUSY (has controllers), -ENODEV */
+/* 0, -ESRCH, -EBUSY (has controllers), -EOPNOTSUPP (type), -ENODEV, or what @may says of the two groups. */
+int memcg_attach(struct memcg *m, pid_t pid, bool thread, int (*may)(struct memcg *from, struct memcg *to, void *arg),
+		 void *arg);
+
+/* mm/memcg_type.c: cgroup.type, cgroup.freeze */
+void memcg_disable_memory(struct memcg *m); /* memcg_mutex held; in mm/memcg.c, like the next three */
+struct memcg *memcg_domain(struct memcg *m); /* @m, or for a threaded group the one above that counts */
+bool memcg_is_thread_root(const struct memcg *m);
+bool memcg_valid_domain(const struct memcg *m); /* memcg_mutex held */
+const char *memcg_type_name(struct memcg *m);
+int memcg_set_threaded(struct memcg *m);    /* 0, -EOPNOTSUPP, -ENODEV */
+void memcg_set_freeze(struct memcg *m, bool on);
+/* memcg_lock held: something of @m has frozen, thawed, come or gone. */
+void memcg_freeze_update(struct memcg *m);
+/* Kernel side (kernel/freezer.c): all threads of @p look whether they are to freeze. memcg_lock held. */
+extern void (*memcg_freeze_hook)(struct process *p);
 
 /* mm/memcg_oom.c: SIGKILL to everything in the subtree (cgroup.kill). */
 void memcg_kill_all(struct memcg *m);

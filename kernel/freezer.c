@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.freeze, the threads' side: on the way to user mode a thread of a freezing
+ * group sleeps until the group thaws or the thread is killed.  Job-control stops and
+ * vfork()'s wait count as frozen, too.
+ *
+ * Locks: memcg_lock over the counts; it is taken after process_lock and before
+ *        sighand->lock.
+ */
+#include "kernel/freezer.h"
+#include "kernel/sighand.h"
+#include "mm/memcg_tree.h"
+
+bool freezer_wants(struct process *p)
+{
+	struct memcg *m;
+	bool wants;
+
+	rcu_read_lock();
+	m = memcg_of_process(p);
+	wants = atomic_load_explicit(&m->freezing, memory_order_seq_cst);
+	rcu_read_unlock();
+	return wants;
+}
+
+void freezer_count(bool frozen)
+{
+	struct user_thread *u = current_user();
+	struct process *p = u->process;
+
+	if (u->frozen == frozen)
+		return;
+	spin_lock(&memcg_lock);
+	u->frozen = frozen;
+	p->nr_frozen += frozen ? 1 : -1;
+	memcg_freeze_update(memcg_of_process(p));
+	spin_unlock(&memcg_lock);
+}
+
+void freezer_sleep(void)
+{
+	struct process *p = current->process;
+
+	freezer_count(true);
+	for (;;) {
+		thread_prepare_sleep(THREAD_STOPPED);
+		if (!freezer_wants(p) || kill_pending(current))
+			break;
+		schedule();
+	}
+	thread_finish_sleep();
+	freezer_count(false);
+}
+
+void freezer_thread_exit(struct process *p)
+{
+	if (!freezer_wants(p))
+		return;
+	spin_lock(&memcg_lock);
+	memcg_freeze_update(memcg_of_process(p));
+	spin_unlock(&memcg_lock);
+}
+
+void freezer_new_thread(struct user_thread *u)
+{
+	if (freezer_wants(u->process))
+		atomic_fetch_or_explicit(&u->thread->flags, THREAD_F_SIGPENDING,
+					 memory_order_relaxed);
+}
+
+/* memcg_lock and process_lock held. */
+static void look(struct process *p)
+{
+	struct user_thread *u;
+
+	spin_lock(&p->sighand->lock);
+	list_for_each_entry(u, &p->threads, group_link)
+		signal_wake(u->thread, false);
+	spin_unlock(&p->sighand->lock);
+}
+
+void freezer_init(void)
+{
+	memcg_freeze_hook = look;
+}

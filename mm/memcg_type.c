@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.type and cgroup.freeze.
+ *
+ * A threaded group has no memory controller; what its processes use counts at the
+ * nearest group above that is a domain.  (Tally places whole processes: moving one of
+ * several threads is refused.)
+ *
+ * Freezing: the files set a wish; "freezing" is the wish here or above.  Threads see
+ * it on their way to user mode and sleep there (kernel/freezer.c).  A group is frozen
+ * when it is freezing, all threads of its processes sleep and all its children are frozen.
+ *
+ * Locks: memcg_mutex over types; memcg_lock over all about freezing.
+ */
+#include "mm/memcg_tree.h"
+#include "kernel/process.h"
+
+void (*memcg_freeze_hook)(struct process *p);
+
+const char *memcg_type_name(struct memcg *m)
+{
+	if (m->threaded)
+		return "threaded";
+	if (!memcg_valid_domain(m))
+		return "domain invalid";
+	return memcg_is_thread_root(m) ? "domain threaded" : "domain";
+}
+
+/* Does a child with processes of its own stand against @m as the root of threads? */
+static bool has_populated_domain(struct memcg *m)
+{
+	struct memcg *c;
+
+	list_for_each_entry(c, &m->children, sibling)
+		if (!c->threaded && memcg_populated(c))
+			return true;
+	return false;
+}
+
+static int may_be_threaded(struct memcg *m)
+{
+	struct memcg *domain = memcg_domain(m->parent);
+
+	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
+		return -ENODEV;
+	if (memcg_populated(m) || m->control || !memcg_valid_domain(domain))
+		return -EOPNOTSUPP;
+	if (domain->parent && (has_populated_domain(domain) || domain->control))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int memcg_set_threaded(struct memcg *m)
+{
+	int err = 0;
+
+	mutex_lock(&memcg_mutex);
+	if (!m->threaded) {
+		spin_lock(&memcg_lock);
+		err = may_be_threaded(m);
+		spin_unlock(&memcg_lock);
+		if (!err) {
+			memcg_disable_memory(m);
+			m->threaded = true;
+			m->parent->nr_threaded++;
+		}
+	}
+	mutex_unlock(&memcg_mutex);
+	return err;
+}
+
+/* memcg_lock held. */
+static bool all_frozen(struct memcg *m)
+{
+	struct process *p;
+	struct memcg *c;
+
+	if (!atomic_load_explicit(&m->freezing, memory_order_relaxed))
+		return false;
+	list_for_each_entry(p, &m->procs, memcg_link)
+		if (p->nr_frozen < __atomic_load_n(&p->nr_threads, __ATOMIC_RELAXED))
+			return false;
+	list_for_each_entry(c, &m->children, sibling)
+		if (!c->frozen)
+			return false;
+	return true;
+}
+
+void memcg_freeze_update(struct memcg *m)
+{
+	for (; m->parent; m = m->parent) {
+		bool now = all_frozen(m);
+
+		if (now == m->frozen)
+			return;
+		m->frozen = now;
+		memcg_events_changed(m);
+	}
+}
+
+/* What @m wishes has changed: its processes hear of it.  memcg_lock held. */
+static void pass_down(struct memcg *m)
+{
+	bool on = m->freeze ||
+		  (m->parent && atomic_load_explicit(&m->parent->freezing, memory_order_relaxed));
+	struct process *p;
+
+	if (on == atomic_load_explicit(&m->freezing, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&m->freezing, on, memory_order_seq_cst);
+	list_for_each_entry(p, &m->procs, memcg_link)
+		if (memcg_freeze_hook)
+			memcg_freeze_hook(p);
+}
+
+void memcg_set_freeze(struct memcg *m, bool on)
+{
+	struct memcg *last = NULL;
+
+	mutex_lock(&memcg_mutex);
+	spin_lock(&process_lock); /* no thread comes or goes */
+	spin_lock(&memcg_lock);
+	if (m->freeze != on) {
+		m->freeze = on;
+		for (struct memcg *d = m; d; d = memcg_next(d, m))
+			pass_down(d);
+		/* Leaves first: an update stops where nothing changes. */
+		for (struct memcg *d = m; d; d = memcg_next(d, m))
+			if (list_empty(&d->children))
+				memcg_freeze_update(d);
+		last = m;
+	}
+	if (last)
+		memcg_freeze_update(last);
+	spin_unlock(&memcg_lock);
+	spin_unlock(&process_lock);
+	mutex_unlock(&memcg_mutex);
+}
