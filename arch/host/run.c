@@ -173,7 +173,8 @@ int host_run_for(unsigned n, void (*fn)(void), unsigned seconds)
 		return 127;
 	if (!pid) {
 		crash_handlers();
-		alarm(seconds); /* the default action ends the process */
+		/* Detects hangs; other work may share the cores.  The default action ends the process. */
+		alarm(4 * seconds);
 		host_run_here(n, fn);
 	}
 	while (waitpid(pid, &status, 0) != pid)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-BUDGET = float(os.environ.get("HOST_TEST_SECONDS", "180"))
+BUDGET = float(os.environ.get("HOST_TEST_SECONDS", "600"))
 
 
 def run(program):
