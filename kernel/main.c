@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "drivers/console.h"
 #include "drivers/pci.h"
+#include "drivers/virtio.h"
 #include "fs/cgroup.h"
 #include "fs/internal.h"
 #include "fs/vfs.h"
@@ -31,6 +32,7 @@
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
+#include "net/ether.h"
 #include "net/net.h"
 #include "version.h"
 
@@ -98,6 +100,8 @@ static const struct init_step late_steps[] = {
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
+	{ "network devices", virtio_net_init },
+	{ "addresses", net_config_init },
 	{ "perf", perf_init },
 	{ "marks", mark_init },
 	{ "crash", crash_if_asked },

@@ -5,6 +5,7 @@
  */
 #include "net/ip.h"
 #include "net/dgram.h"
+#include "net/ether.h"
 
 #define ICMP4_ECHO_REPLY 0
 #define ICMP4_UNREACH    3
@@ -49,7 +50,7 @@ static void echo(struct pbuf *in)
 	struct pbuf *p;
 	unsigned hlen = in->end - in->th;
 
-	if (addr_is_multicast(&in->dst))
+	if (addr_is_multicast(&in->dst) || addr_is_any(&in->src) || !ifaddr_is_local(&in->dst))
 		return;
 	p = pbuf_alloc(56);
 	if (!p)
@@ -164,6 +165,8 @@ void icmp_input(struct pbuf *p)
 		echo(p);
 	else if (type == (v4 ? ICMP4_UNREACH : ICMP6_UNREACH))
 		unreachable(p);
+	else if (!v4 && type >= 133 && type <= 137)
+		nd_input(p);
 out:
 	pbuf_free(p);
 }

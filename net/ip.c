@@ -31,7 +31,7 @@ int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 		p->dev = rt.dev;
 	}
 	if (p->end - p->start + p->len + ip_header_len(&p->dst) >
-	    (p->dev->loopback ? 65535u + 40 : p->dev->mtu)) {
+	    (p->dev->loopback || p->gso_size ? 65535u + 40 : p->dev->mtu)) {
 		pbuf_free(p);
 		return -EMSGSIZE;
 	}

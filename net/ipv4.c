@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* IPv4 headers (RFC 791): net/ip.h. */
 #include "net/ip.h"
+#include "net/ether.h"
 
 void ipv4_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 {
@@ -36,7 +37,7 @@ void ipv4_input(struct pbuf *p)
 	total = get_be16(h + 2);
 	if (hlen < 20 || hlen > have || total < hlen || total > have + p->len)
 		goto bad;
-	if (!(p->flags & PB_CSUM_OK) && csum_fold(csum_add(0, h, hlen, false)))
+	if (!p->dev->loopback && csum_fold(csum_add(0, h, hlen, false)))
 		goto bad;
 	if (get_be16(h + 6) & 0x3fff) { /* more fragments, or an offset */
 		net_count(ip_fragments);
@@ -58,8 +59,16 @@ void ipv4_input(struct pbuf *p)
 	p->th = p->start + hlen;
 	if (addr_is_multicast(&p->src) || (!p->dev->loopback && addr_is_loopback(&p->src)))
 		goto bad;
-	if (!ifaddr_is_local(&p->dst))
-		goto bad;
+	if (p->proto == IPPROTO_UDP && NETDEV_ETHER(p->dev) && dhcp_input(p))
+		return;
+	if (unlikely(!ifaddr_is_local(&p->dst))) {
+		/* To everybody: only for datagrams. */
+		if (p->proto == IPPROTO_TCP ||
+		    (!ifaddr_is_broadcast(p->dev, &p->dst) && p->dst.d[3] != be32(0xe0000001)))
+			goto bad;
+	} else if (unlikely(!p->dev->loopback && ifaddr_is_local(&p->src))) {
+		goto bad; /* our own address from outside */
+	}
 	ip_deliver(p);
 	return;
 bad:

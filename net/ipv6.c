@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* IPv6 headers (RFC 8200): net/ip.h. */
 #include "net/ip.h"
+#include "net/ether.h"
 
 #define EXT_HOP_BY_HOP  0
 #define EXT_ROUTING     43
@@ -47,7 +48,10 @@ void ipv6_input(struct pbuf *p)
 	if (addr_is_multicast(&p->src) || addr_is_v4(&p->src) || addr_is_v4(&p->dst) ||
 	    (!p->dev->loopback && addr_is_loopback(&p->src)))
 		goto bad;
-	if (!ifaddr_is_local(&p->dst))
+	if (unlikely(!ifaddr_is_local(&p->dst)) &&
+	    !(NETDEV_ETHER(p->dev) && addr_is_multicast(&p->dst) && nd_wants(p->dev, &p->dst)))
+		goto bad;
+	if (unlikely(!p->dev->loopback && ifaddr_is_local(&p->src)))
 		goto bad;
 	next = h[6];
 	for (unsigned n = 0;; n++) {
@@ -67,6 +71,8 @@ void ipv6_input(struct pbuf *p)
 		if (at > have)
 			goto bad;
 	}
+	if (next == IPPROTO_TCP && addr_is_multicast(&p->dst))
+		goto bad;
 	p->proto = next;
 	p->th = p->start + at;
 	ip_deliver(p);

@@ -17,12 +17,22 @@ struct netdev {
 	unsigned index; /* from 1 */
 	unsigned mtu;   /* bytes of network header and payload */
 	bool loopback;  /* checksums are skipped; every packet comes back */
-	bool up;
+	bool up;        /* wanted by the administrator */
 	void (*xmit)(struct netdev *dev, struct pbuf *p);
 	void *priv;
+	/* Ethernet devices (net/ether.h); all zero elsewhere. */
+	uint8_t mac[6];
+	unsigned features; /* NETDEV_*; constant once registered */
+	_Atomic bool carrier; /* the link is there */
+	void (*start)(struct netdev *dev, struct pbuf *p); /* sends a complete frame; consumes, never sleeps */
 	_Atomic uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_dropped, tx_dropped;
 	struct netdev *next;
 };
+
+#define NETDEV_CSUM (1u << 0) /* completes TCP and UDP checksums (PB_CSUM_PARTIAL) */
+#define NETDEV_TSO4 (1u << 1) /* cuts large TCP packets (pbuf.gso_size), IPv4 */
+#define NETDEV_TSO6 (1u << 2)
+#define NETDEV_ETHER(d) ((d)->start != NULL)
 
 void netdev_register(struct netdev *dev);
 struct netdev *netdev_by_index(unsigned index);
@@ -41,18 +51,55 @@ extern struct netdev loopback_dev;
  */
 void netif_rx(struct pbuf *p);
 
-/* Addresses. */
+/*
+ * Addresses.  Readers take no lock.  A slot is reused after its address was
+ * removed; a reader that looks at that moment may take one address for the
+ * other's device, as if it had come a moment earlier or later.
+ */
 struct ifaddr {
 	_Atomic(struct netdev *) dev; /* NULL: free slot */
 	struct ip_addr addr;
 	unsigned prefix; /* of 128 bits, so 104 for 127.0.0.0/8 */
+	_Atomic unsigned flags; /* IFA_* */
+	uint64_t valid_until;   /* clock_ns; 0: for ever */
+	uint64_t dad_until;     /* end of duplicate detection; 0: no probe sent yet */
 };
+#define IFA_TENTATIVE (1u << 0) /* duplicate detection is under way: not used yet */
+#define IFA_AUTO      (1u << 1) /* from a router's advertisement or DHCP */
 #define NR_IFADDRS 32
 int ifaddr_add(struct netdev *dev, const struct ip_addr *a, unsigned prefix);
-bool ifaddr_is_local(const struct ip_addr *a);
+/* The same with flags and a life time: 0, -ENOBUFS, -EEXIST (its life time is renewed). */
+int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
+		    uint64_t valid_until);
+bool ifaddr_del(struct netdev *dev, const struct ip_addr *a);
+bool ifaddr_is_local(const struct ip_addr *a); /* tentative ones are not */
+struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a); /* tentative ones too; NULL */
+/* Is @a the broadcast address of one of @dev's networks, or 255.255.255.255? */
+bool ifaddr_is_broadcast(const struct netdev *dev, const struct ip_addr *a);
+/* Is @a on one of @dev's own networks? */
+bool ifaddr_on_link(const struct netdev *dev, const struct ip_addr *a);
 const struct ifaddr *ifaddr_table(void); /* NR_IFADDRS entries */
-/* Where packets go that no address's prefix covers; NULL: nowhere. */
+bool prefix_match(const struct ip_addr *a, const struct ip_addr *net, unsigned prefix);
+/* Where packets go that no address's prefix and no route covers; NULL: nowhere. */
 void route_set_default(struct netdev *dev);
+
+/* Routes beside the networks of addresses; a few, in one array that is replaced as a whole (RCU). */
+struct route_entry {
+	struct ip_addr dst, gw; /* gw: 0.0.0.0 or :: when on the link */
+	unsigned prefix;        /* of 128 bits: 96 for the IPv4 default route, 0 for IPv6's */
+	unsigned metric;
+	struct netdev *dev;
+	uint64_t valid_until;   /* clock_ns; 0: for ever */
+};
+#define NR_ROUTES 64
+/* Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM, -ENETUNREACH (gateway). */
+int route_add(const struct route_entry *r);
+/* Removes the first that fits; @gw NULL and @dev NULL: any.  -ESRCH. */
+int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev);
+void route_flush(struct netdev *dev);
+void route_for_each(void (*fn)(const struct route_entry *r, void *arg), void *arg);
+/* The neighbour that gets a packet to @dst; false: no way. */
+bool route_next_hop(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *hop);
 
 struct route {
 	struct netdev *dev;
@@ -60,5 +107,7 @@ struct route {
 };
 /* Return: 0, -ENETUNREACH, -EADDRNOTAVAIL. */
 int route_lookup(const struct ip_addr *dst, struct route *out);
+/* An address of @dev to talk to @dst from; false: none. */
+bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *out);
 
 #endif /* NET_NETDEV_H */

@@ -53,6 +53,7 @@ struct pbuf {
 	uint8_t ttl, tos;
 	uint16_t nh, th;      /* offsets into head[]: network, transport header */
 	uint16_t start, end;  /* used part of head[] */
+	uint16_t gso_size;    /* TCP payload bytes a segment, when the device is to cut; else 0 */
 	uint32_t off, len;    /* payload: view of data */
 	struct pdata *data;   /* NULL without payload */
 	struct netdev *dev;   /* came from or goes to */
@@ -74,7 +75,8 @@ struct pbuf {
 	uint32_t charged;   /* bytes charged to the receiving socket */
 	uint8_t head[PBUF_HEAD];
 };
-#define PB_CSUM_OK (1u << 0) /* the transport checksum needs no look */
+#define PB_CSUM_OK      (1u << 0) /* the transport checksum needs no look */
+#define PB_CSUM_PARTIAL (1u << 1) /* the checksum field holds the pseudo-header's sum: the device completes it */
 
 /* Packet with an empty head with @reserve bytes of room before it; NULL without memory. Never sleeps. */
 struct pbuf *pbuf_alloc(unsigned reserve);

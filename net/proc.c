@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* /proc/tally/net, /proc/net/{tcp,tcp6,dev,sockstat}: what the network shows of itself. */
+#include "net/ether.h"
 #include "net/net.h"
 #include "net/tcp.h"
 #include "fs/vfs.h"
@@ -73,19 +74,6 @@ static int show_tcp(struct seq *s, void *arg)
 	return 0;
 }
 
-static int show_dev(struct seq *s, void *arg)
-{
-	uint64_t n = net_stat_sum(NS_lo_packets);
-
-	(void)arg;
-	seq_printf(s, "Inter-|   Receive                                                |  Transmit\n"
-		      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n");
-	seq_printf(s, "%6s: %llu %llu 0 %llu 0 0 0 0 %llu %llu 0 0 0 0 0 0\n", "lo", (unsigned long long)net_stat_sum(NS_lo_bytes),
-		   (unsigned long long)n, (unsigned long long)net_stat_sum(NS_lo_dropped),
-		   (unsigned long long)net_stat_sum(NS_lo_bytes), (unsigned long long)n);
-	return 0;
-}
-
 static int show_if_inet6(struct seq *s, void *arg)
 {
 	const struct ifaddr *t = ifaddr_table();
@@ -98,7 +86,10 @@ static int show_if_inet6(struct seq *s, void *arg)
 			continue;
 		for (unsigned k = 0; k < 16; k++)
 			seq_printf(s, "%02x", t[i].addr.b[k]);
-		seq_printf(s, " %02x %02x %02x 80 %8s\n", d->index, t[i].prefix, d->loopback ? 0x10 : 0, d->name);
+		seq_printf(s, " %02x %02x %02x %02x %8s\n", d->index, t[i].prefix,
+			   d->loopback ? 0x10 : t[i].addr.b[0] == 0xfe ? 0x20 : 0,
+			   atomic_load_explicit(&t[i].flags, memory_order_relaxed) & IFA_TENTATIVE ? 0x40 : 0x80,
+			   d->name);
 	}
 	return 0;
 }
@@ -112,7 +103,6 @@ static int show_header(struct seq *s, void *arg)
 
 #define UDP_HEADER                                                                                 \
 	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops"
-#define ROUTE_HEADER "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
 #define UNIX_HEADER  "Num       RefCount Protocol Flags    Type St Inode Path"
 
 void net_init(void)
@@ -123,7 +113,7 @@ void net_init(void)
 	err |= proc_register("tally/net", 0444, show_stats, NULL, NULL);
 	err |= proc_register("net/tcp", 0444, show_tcp, NULL, NULL);
 	err |= proc_register("net/tcp6", 0444, show_tcp, NULL, (void *)1);
-	err |= proc_register("net/dev", 0444, show_dev, NULL, NULL);
+	err |= if_proc_init();
 	/* Each counter can be counted by perf. */
 	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,
 				     NR_NET_STATS);
@@ -132,7 +122,6 @@ void net_init(void)
 	err |= proc_register("net/udp6", 0444, show_header, NULL, (void *)UDP_HEADER);
 	err |= proc_register("net/raw", 0444, show_header, NULL, (void *)UDP_HEADER);
 	err |= proc_register("net/raw6", 0444, show_header, NULL, (void *)UDP_HEADER);
-	err |= proc_register("net/route", 0444, show_header, NULL, (void *)ROUTE_HEADER);
 	err |= proc_register("net/unix", 0444, show_header, NULL, (void *)UNIX_HEADER);
 	if (err)
 		pr_warn("net: files in /proc are missing (no memory)");

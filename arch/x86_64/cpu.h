@@ -107,6 +107,28 @@ static inline void halt(void)
 	__asm__ volatile("hlt" : : : "memory");
 }
 /* Device registers: one access of this size, not merged, not reordered by the compiler. */
+static inline uint8_t mmio_read8(const volatile void *p)
+{
+	uint8_t v;
+
+	__asm__ volatile("movb %1, %0" : "=q"(v) : "m"(*(const volatile uint8_t *)p) : "memory");
+	return v;
+}
+static inline void mmio_write8(volatile void *p, uint8_t v)
+{
+	__asm__ volatile("movb %1, %0" : "=m"(*(volatile uint8_t *)p) : "q"(v) : "memory");
+}
+static inline uint16_t mmio_read16(const volatile void *p)
+{
+	uint16_t v;
+
+	__asm__ volatile("movw %1, %0" : "=r"(v) : "m"(*(const volatile uint16_t *)p) : "memory");
+	return v;
+}
+static inline void mmio_write16(volatile void *p, uint16_t v)
+{
+	__asm__ volatile("movw %1, %0" : "=m"(*(volatile uint16_t *)p) : "r"(v) : "memory");
+}
 static inline uint32_t mmio_read32(const volatile void *p)
 {
 	uint32_t v;

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What the virtio network driver keeps per device and per queue pair; numbers of virtio 1.2, section 5.1. */
+#ifndef DRIVERS_VIRTIO_NET_H
+#define DRIVERS_VIRTIO_NET_H
+
+#include "drivers/virtio.h"
+#include "kernel/lock.h"
+#include "kernel/wait.h"
+#include "kernel/work.h"
+#include "net/ether.h"
+
+#define VNET_F_CSUM       (1ULL << 0)
+#define VNET_F_GUEST_CSUM (1ULL << 1)
+#define VNET_F_MTU        (1ULL << 3)
+#define VNET_F_MAC        (1ULL << 5)
+#define VNET_F_GUEST_TSO4 (1ULL << 7)
+#define VNET_F_GUEST_TSO6 (1ULL << 8)
+#define VNET_F_HOST_TSO4  (1ULL << 11)
+#define VNET_F_HOST_TSO6  (1ULL << 12)
+#define VNET_F_MRG_RXBUF  (1ULL << 15)
+#define VNET_F_STATUS     (1ULL << 16)
+#define VNET_F_CTRL_VQ    (1ULL << 17)
+#define VNET_F_CTRL_RX    (1ULL << 18)
+#define VNET_F_MQ         (1ULL << 22)
+
+#define HDR_NEEDS_CSUM 1
+#define HDR_DATA_VALID 2
+#define GSO_TCPV4 1
+#define GSO_TCPV6 4
+
+struct virtio_net_hdr {
+	uint8_t flags, gso_type;
+	uint16_t hdr_len, gso_size, csum_start, csum_offset, num_buffers;
+};
+_Static_assert(sizeof(struct virtio_net_hdr) == 12, "header of modern devices");
+
+/* A packet on its way out: headers copied, payload referenced. */
+struct vnet_slot {
+	uint8_t head[sizeof(struct virtio_net_hdr) + PBUF_HEAD];
+	struct pdata *data;
+	struct vnet_slot *next;
+};
+
+struct vnet;
+struct vnet_queue {
+	struct vnet *v;
+	unsigned cpu;
+	_Atomic(struct thread *) thread;
+	char name[16];
+	/* The thread's. */
+	struct virtq rx;
+	struct page *small;   /* small payloads are copied here */
+	unsigned small_off;
+	/* Senders'. */
+	struct spinlock tx_lock __attribute__((aligned(CACHE_LINE)));
+	struct virtq tx;
+	struct vnet_slot *slots, *free;
+	struct pqueue backlog;
+};
+
+struct vnet {
+	struct virtio_device vd;
+	struct netdev dev;
+	char name[8];
+	bool merge;
+	unsigned nr_pairs;
+	struct vnet_queue *queues;
+	struct virtq ctrl;         /* used by the start-up thread only */
+	uint8_t command[64];
+	struct work config_work;
+};
+
+#endif /* DRIVERS_VIRTIO_NET_H */

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ethernet frames in and out: net/ether.h.
+ *
+ * Out: the next hop's hardware address comes from the route and the neighbour
+ * table; multicast and broadcast are mapped (RFC 1112, RFC 2464).  In: a frame's
+ * headers are cut off exactly where the payload begins, so payload needs no copy.
+ */
+#include "net/ether.h"
+#include "kernel/errno.h"
+#include "kernel/log.h"
+
+const uint8_t ether_broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+#define RX_RESERVE 16u /* the Ethernet header lies before the network header, which is aligned */
+
+void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t type)
+{
+	uint8_t *h;
+
+	if (!dev->up || p->start < ETHER_HEADER) {
+		atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
+		pbuf_free(p);
+		return;
+	}
+	h = pbuf_push(p, ETHER_HEADER);
+	memcpy(h, dst, 6);
+	memcpy(h + 6, dev->mac, 6);
+	put_be16(h + 12, type);
+	dev->start(dev, p);
+}
+
+static void ether_output(struct netdev *dev, struct pbuf *p)
+{
+	uint8_t mac[6] = { 0x33, 0x33 };
+	struct ip_addr hop;
+	bool v4 = addr_is_v4(&p->dst);
+
+	if (v4 && ifaddr_is_broadcast(dev, &p->dst)) {
+		ether_send(dev, p, ether_broadcast, ETHER_IPV4);
+		return;
+	}
+	if (addr_is_multicast(&p->dst)) {
+		memcpy(mac + 2, &p->dst.b[12], 4);
+		if (v4) {
+			mac[0] = 0x01;
+			mac[1] = 0x00;
+			mac[2] = 0x5e;
+			mac[3] &= 0x7f;
+		}
+		ether_send(dev, p, mac, v4 ? ETHER_IPV4 : ETHER_IPV6);
+		return;
+	}
+	if (!route_next_hop(dev, &p->dst, &hop)) {
+		atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
+		pbuf_free(p);
+		return;
+	}
+	neigh_output(dev, &hop, p);
+}
+
+/* Bytes of @h (@have of them, behind the Ethernet header) that are headers. */
+static unsigned header_bytes(uint16_t type, const uint8_t *h, unsigned have)
+{
+	unsigned at = 40;
+	uint8_t proto;
+
+	if (type == ETHER_IPV4) {
+		if (have < 20)
+			return have;
+		at = (h[0] & 15) * 4u;
+		proto = get_be16(h + 6) & 0x1fff ? 0 : h[9];
+	} else if (type == ETHER_IPV6) {
+		if (have < 40)
+			return have;
+		proto = h[6];
+	} else {
+		return min(have, 28u); /* ARP */
+	}
+	if (proto == IPPROTO_TCP && at + 20 <= have)
+		return at + max((h[at + 12] >> 4) * 4u, 20u);
+	if (proto == IPPROTO_UDP)
+		return at + 8;
+	if (type == ETHER_IPV4 && proto != IPPROTO_ICMP)
+		return at;
+	return at + 84; /* ICMP with what it quotes, extension headers */
+}
+
+struct pbuf *ether_rx_head(struct netdev *dev, const uint8_t *frame, unsigned avail, unsigned total)
+{
+	unsigned have = avail - ETHER_HEADER, n;
+	uint16_t type;
+	struct pbuf *p;
+
+	(void)total;
+	if (avail < ETHER_HEADER)
+		return NULL;
+	type = get_be16(frame + 12);
+	if (type != ETHER_IPV4 && type != ETHER_IPV6 && type != ETHER_ARP)
+		return NULL;
+	if (!(frame[0] & 1) && memcmp(frame, dev->mac, 6))
+		return NULL; /* a promiscuous device */
+	p = pbuf_alloc(RX_RESERVE);
+	if (!p)
+		return NULL;
+	n = min(min(header_bytes(type, frame + ETHER_HEADER, have), have), PBUF_HEAD - RX_RESERVE);
+	memcpy(p->head + p->start - ETHER_HEADER, frame, ETHER_HEADER + n);
+	pbuf_put(p, n);
+	p->dev = dev;
+	return p;
+}
+
+void ether_rx(struct pbuf *p)
+{
+	const uint8_t *h = p->head + p->start;
+	uint16_t type = get_be16(h - 2);
+
+	if (!p->dev->up) {
+		pbuf_free(p);
+		return;
+	}
+	if (type == ETHER_ARP)
+		arp_input(p);
+	else if (p->end > p->start && h[0] >> 4 == (type == ETHER_IPV4 ? 4 : 6))
+		netif_rx(p);
+	else
+		pbuf_free(p);
+}
+
+unsigned ether_flow_hash(const struct pbuf *p)
+{
+	uint32_t h = p->src.d[3] ^ p->dst.d[3];
+
+	if (p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP)
+		h ^= get_be32(p->head + p->th);
+	return (h * 0x9e3779b1u) >> 16;
+}
+
+void netdev_carrier_changed(struct netdev *dev)
+{
+	/* Who was there may be gone. */
+	neigh_flush(dev);
+	if (atomic_load_explicit(&dev->carrier, memory_order_acquire))
+		nd_start(dev);
+}
+
+void ether_register(struct netdev *dev)
+{
+	static bool ready;
+
+	if (!ready) {
+		if (neigh_init()) {
+			pr_err("net: no memory for the neighbour table, %s is not used", dev->name);
+			return;
+		}
+		ready = true;
+	}
+	dev->xmit = ether_output;
+	netdev_register(dev);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ethernet, and what finds out who gets a frame: ARP and neighbour discovery.
+ */
+#ifndef NET_ETHER_H
+#define NET_ETHER_H
+
+#include "net/ip.h"
+#include "net/netdev.h"
+
+#define ETHER_HEADER 14
+#define ETHER_IPV4 0x0800
+#define ETHER_ARP  0x0806
+#define ETHER_IPV6 0x86dd
+
+/* Makes @dev (name, mac, mtu, features, start, carrier set) known to the stack. */
+void ether_register(struct netdev *dev);
+void netdev_carrier_changed(struct netdev *dev);
+
+/**
+ * ether_rx_head - packet with the headers of a received frame
+ * @frame: its first @avail bytes, of @total
+ * Return: packet whose head holds the bytes behind the Ethernet header that belong to
+ * headers (the driver adds the rest as payload); NULL: not for us, or no memory.
+ */
+struct pbuf *ether_rx_head(struct netdev *dev, const uint8_t *frame, unsigned avail, unsigned total);
+void ether_rx(struct pbuf *p); /* consumes; context as netif_rx() */
+/* Puts the Ethernet header before the packet and gives it to the device; consumes. */
+void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t type);
+unsigned ether_flow_hash(const struct pbuf *p); /* same for all packets of a connection we send */
+/* Merges neighbours in the queue that one packet of the device can carry. */
+void ether_merge(struct pqueue *q, struct netdev *dev, unsigned mss);
+
+extern const uint8_t ether_broadcast[6];
+
+/* Neighbours (net/neigh.c). */
+enum neigh_state { NEIGH_INCOMPLETE, NEIGH_REACHABLE, NEIGH_STALE, NEIGH_DELAY, NEIGH_PROBE, NEIGH_FAILED };
+#define NEIGH_SOLICITED (1u << 0) /* an answer to our question */
+#define NEIGH_OVERRIDE  (1u << 1) /* may replace a known address */
+#define NEIGH_CREATE    (1u << 2) /* worth remembering if it is new */
+void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p); /* consumes */
+void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags);
+void neigh_flush(struct netdev *dev);
+int neigh_init(void);
+struct neigh_info {
+	struct netdev *dev;
+	struct ip_addr addr;
+	uint8_t mac[6];
+	bool valid;
+	uint8_t state;
+};
+void neigh_for_each(void (*fn)(const struct neigh_info *i, void *arg), void *arg);
+
+/* ARP (net/arp.c) and neighbour discovery (net/nd.c). */
+void arp_input(struct pbuf *p); /* consumes */
+/* @mac NULL: to everybody.  @src NULL: a probe (RFC 5227). */
+void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
+void arp_announce(struct netdev *dev, const struct ip_addr *a);
+/* Has another station used @a since the last call?  For one address at a time (DHCP). */
+bool arp_conflict(const struct ip_addr *a, bool reset);
+void nd_input(struct pbuf *p); /* ICMPv6 133 to 137, checksum verified; does not consume */
+void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
+void nd_start(struct netdev *dev); /* link-local address, router solicitation */
+void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
+		    uint64_t valid_until); /* with duplicate detection */
+bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast we listen to */
+
+/* Configuration (net/dhcp.c, net/config.c). */
+bool dhcp_input(struct pbuf *p); /* true: consumed */
+int dhcp_start(struct netdev *dev);
+void net_config_init(void); /* init step: ip= or DHCP on the devices there are */
+/* Name servers, for /proc/net/pnp; at most three. */
+void net_set_dns(const struct ip_addr *servers, unsigned n, const char *domain);
+unsigned net_get_dns(struct ip_addr servers[3], char *domain, size_t size);
+int if_proc_init(void);
+long if_ioctl(int family, unsigned cmd, void __user *arg); /* SIOC*: net/if_ioctl.c */
+
+#endif /* NET_ETHER_H */

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interface requests (SIOC*): what ifconfig, route and libraries ask and set.
+ *
+ * A privileged program is not told from others here: there is one user.
+ */
+#include "net/ether.h"
+#include "kernel/errno.h"
+
+struct abi_ifreq {
+	char name[16];
+	union {
+		struct sa_in addr;
+		int value;
+		int16_t flags;
+		uint8_t hw[24];
+	};
+};
+struct abi_in6_ifreq {
+	uint8_t addr[16];
+	uint32_t prefix;
+	int index;
+};
+struct abi_rtentry {
+	uint64_t pad1;
+	struct sa_in dst, gateway, mask;
+	uint16_t flags;
+	int16_t pad2;
+	uint64_t pad3;
+	uint8_t tos, class;
+	int16_t pad4[3];
+	int16_t metric; /* one more than the metric */
+	uint64_t dev;   /* pointer to a name */
+	uint64_t mtu, window;
+	uint16_t irtt;
+};
+struct abi_in6_rtmsg {
+	uint8_t dst[16], src[16], gateway[16];
+	uint32_t type;
+	uint16_t dst_len, src_len;
+	uint32_t metric;
+	uint64_t info;
+	uint32_t flags;
+	int index;
+};
+#define SIOCADDRT      0x890b
+#define SIOCDELRT      0x890c
+#define SIOCGIFNAME    0x8910
+#define SIOCGIFCONF    0x8912
+#define SIOCGIFFLAGS   0x8913
+#define SIOCSIFFLAGS   0x8914
+#define SIOCGIFADDR    0x8915
+#define SIOCSIFADDR    0x8916
+#define SIOCGIFDSTADDR 0x8917
+#define SIOCGIFBRDADDR 0x8919
+#define SIOCSIFBRDADDR 0x891a
+#define SIOCGIFNETMASK 0x891b
+#define SIOCSIFNETMASK 0x891c
+#define SIOCGIFMETRIC  0x891d
+#define SIOCGIFMTU     0x8921
+#define SIOCSIFMTU     0x8922
+#define SIOCGIFHWADDR  0x8927
+#define SIOCGIFINDEX   0x8933
+#define SIOCDIFADDR    0x8936
+#define SIOCGIFTXQLEN  0x8942
+#define SIOCGIFMAP     0x8970
+#define IFF_UP         0x1
+#define IFF_BROADCAST  0x2
+#define IFF_LOOPBACK   0x8
+#define IFF_RUNNING    0x40
+#define IFF_MULTICAST  0x1000
+#define RTF_GATEWAY    0x2
+#define RTF_HOST       0x4
+
+/* The device's first IPv4 address. */
+static const struct ifaddr *first_v4(struct netdev *dev)
+{
+	const struct ifaddr *t = ifaddr_table();
+
+	for (unsigned i = 0; i < NR_IFADDRS; i++) {
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && addr_is_v4(&t[i].addr))
+			return &t[i];
+	}
+	return NULL;
+}
+
+static void put_v4(struct abi_ifreq *r, const struct ip_addr *a)
+{
+	memset(&r->addr, 0, sizeof(r->addr));
+	r->addr.family = AF_INET;
+	memcpy(r->addr.addr, &a->b[12], 4);
+}
+
+static long ifconf(void __user *arg)
+{
+	struct { int32_t len, pad; uint64_t buf; } c;
+	int32_t done = 0;
+
+	if (copy_from_user(&c, arg, sizeof(c)))
+		return -EFAULT;
+	for (struct netdev *d = netdev_first(); d; d = d->next) {
+		const struct ifaddr *a = first_v4(d);
+		struct abi_ifreq one;
+
+		if (!a)
+			continue;
+		memset(&one, 0, sizeof(one));
+		str_copy(one.name, d->name, sizeof(one.name));
+		put_v4(&one, &a->addr);
+		if (c.buf) {
+			if (done + (int)sizeof(one) > c.len)
+				break;
+			if (copy_to_user((void *)(uintptr_t)(c.buf + (unsigned)done), &one, sizeof(one)))
+				return -EFAULT;
+		}
+		done += (int)sizeof(one);
+	}
+	c.len = done;
+	return copy_to_user(arg, &c, sizeof(c));
+}
+
+/* Bits of a network mask as a prefix of 128, or 0 if it has holes. */
+static unsigned mask_prefix(const uint8_t *mask)
+{
+	uint32_t m = get_be32(mask);
+
+	if (!m)
+		return 96;
+	return (~m & (~m + 1)) ? 0 : 128 - (unsigned)__builtin_ctz(m);
+}
+
+/* "ifconfig eth0 ADDR": replaces the first IPv4 address, with the mask of its old class (RFC 791). */
+static long set_address(struct netdev *dev, const struct abi_ifreq *r)
+{
+	const struct ifaddr *old = first_v4(dev);
+	struct ip_addr a = addr_from_v4(r->addr.addr);
+
+	if (r->addr.family != AF_INET || addr_is_multicast(&a))
+		return -EINVAL;
+	if (old && addr_equal(&old->addr, &a))
+		return 0;
+	if (old) {
+		struct ip_addr gone = old->addr;
+
+		ifaddr_del(dev, &gone);
+	}
+	dev->up = true;
+	if (addr_is_any(&a))
+		return 0;
+	if (ifaddr_add(dev, &a, a.b[12] < 128 ? 104 : a.b[12] < 192 ? 112 : 120))
+		return -ENOBUFS;
+	if (NETDEV_ETHER(dev))
+		arp_announce(dev, &a);
+	return 0;
+}
+
+static long set_mask(struct netdev *dev, const struct abi_ifreq *r)
+{
+	const struct ifaddr *a = first_v4(dev);
+	unsigned prefix = mask_prefix(r->addr.addr);
+
+	if (!a)
+		return -EADDRNOTAVAIL;
+	if (!prefix)
+		return -EINVAL;
+	ifaddr_add(dev, &a->addr, prefix); /* it is there: takes the new prefix */
+	return 0;
+}
+
+static long set_flags(struct netdev *dev, const struct abi_ifreq *r)
+{
+	bool up = r->flags & IFF_UP;
+
+	if (dev->loopback)
+		return up ? 0 : -EOPNOTSUPP;
+	if (up == dev->up)
+		return 0;
+	dev->up = up;
+	if (up) {
+		nd_start(dev);
+	} else {
+		neigh_flush(dev);
+		route_flush(dev);
+	}
+	return 0;
+}
+
+static long v6_address(unsigned cmd, void __user *arg)
+{
+	struct abi_in6_ifreq r;
+	struct netdev *dev;
+	struct ip_addr a;
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return -EFAULT;
+	dev = netdev_by_index((unsigned)r.index);
+	if (!dev)
+		return -ENODEV;
+	a = addr_from_v6(r.addr);
+	if (r.prefix > 128 || addr_is_multicast(&a) || addr_is_v4(&a) || addr_is_any(&a))
+		return -EINVAL;
+	if (cmd == SIOCDIFADDR)
+		return ifaddr_del(dev, &a) ? 0 : -EADDRNOTAVAIL;
+	if (ifaddr_find(dev, &a))
+		return -EEXIST;
+	if (NETDEV_ETHER(dev)) {
+		nd_add_address(dev, &a, r.prefix, 0, 0);
+		return ifaddr_find(dev, &a) ? 0 : -ENOBUFS;
+	}
+	return ifaddr_add(dev, &a, r.prefix);
+}
+
+/* The device that reaches a gateway. */
+static struct netdev *dev_for(const struct ip_addr *gw)
+{
+	for (struct netdev *d = netdev_first(); d; d = d->next) {
+		if (NETDEV_ETHER(d) && ifaddr_on_link(d, gw))
+			return d;
+	}
+	return NULL;
+}
+
+static long v4_route(unsigned cmd, void __user *arg)
+{
+	struct route_entry e = { 0 };
+	struct abi_rtentry r;
+	char name[16] = "";
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return -EFAULT;
+	if (r.dev && copy_from_user(name, (void *)(uintptr_t)r.dev, sizeof(name) - 1) &&
+	    copy_from_user(name, (void *)(uintptr_t)r.dev, 5))
+		return -EFAULT;
+	e.dst = addr_from_v4(r.dst.addr);
+	e.gw = r.flags & RTF_GATEWAY ? addr_from_v4(r.gateway.addr) : addr_from_v4("\0\0\0\0");
+	e.prefix = r.flags & RTF_HOST ? 128 : mask_prefix(r.mask.addr);
+	e.metric = r.metric > 0 ? (unsigned)r.metric - 1 : 0;
+	if (!e.prefix)
+		return -EINVAL;
+	e.dev = r.dev ? netdev_by_name(name) : cmd == SIOCADDRT ? dev_for(&e.gw) : NULL;
+	if (r.dev && !e.dev)
+		return -ENODEV;
+	if (cmd == SIOCDELRT)
+		return route_del(&e.dst, e.prefix, r.flags & RTF_GATEWAY ? &e.gw : NULL, e.dev);
+	return e.dev && NETDEV_ETHER(e.dev) ? route_add(&e) : -ENETUNREACH;
+}
+
+static long v6_route(unsigned cmd, void __user *arg)
+{
+	struct abi_in6_rtmsg r;
+	struct route_entry e = { 0 };
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return -EFAULT;
+	e.dst = addr_from_v6(r.dst);
+	e.gw = addr_from_v6(r.gateway);
+	e.prefix = r.dst_len;
+	e.metric = r.metric;
+	e.dev = r.index ? netdev_by_index((unsigned)r.index) : addr_is_any(&e.gw) ? NULL : dev_for(&e.gw);
+	if (r.dst_len > 128)
+		return -EINVAL;
+	if (cmd == SIOCDELRT)
+		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev);
+	return e.dev && NETDEV_ETHER(e.dev) ? route_add(&e) : -ENETUNREACH;
+}
+
+static long get_v4(struct netdev *dev, unsigned cmd, struct abi_ifreq *r)
+{
+	const struct ifaddr *a = first_v4(dev);
+	uint32_t mask;
+
+	if (!a)
+		return -EADDRNOTAVAIL;
+	put_v4(r, &a->addr);
+	mask = a->prefix > 96 ? ~0u << (128 - a->prefix) : 0;
+	if (cmd == SIOCGIFNETMASK)
+		put_be32(r->addr.addr, mask);
+	else if (cmd == SIOCGIFBRDADDR)
+		put_be32(r->addr.addr, dev->loopback ? 0 : get_be32(r->addr.addr) | ~mask);
+	return 0;
+}
+
+/* Requests about one device; fills in @r. */
+static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r)
+{
+	switch (cmd) {
+	case SIOCGIFNAME:
+		str_copy(r->name, dev->name, sizeof(r->name));
+		return 0;
+	case SIOCGIFFLAGS:
+		r->flags = (int16_t)((dev->up ? IFF_UP : 0) |
+				     (dev->loopback ? IFF_LOOPBACK | IFF_RUNNING : IFF_BROADCAST | IFF_MULTICAST) |
+				     (atomic_load_explicit(&dev->carrier, memory_order_relaxed) ? IFF_RUNNING : 0));
+		return 0;
+	case SIOCSIFFLAGS:
+		return set_flags(dev, r);
+	case SIOCSIFADDR:
+		return dev->loopback ? 0 : set_address(dev, r);
+	case SIOCSIFNETMASK:
+		return dev->loopback ? 0 : set_mask(dev, r);
+	case SIOCSIFBRDADDR:
+		return 0; /* follows from the mask */
+	case SIOCGIFADDR:
+	case SIOCGIFDSTADDR:
+	case SIOCGIFNETMASK:
+	case SIOCGIFBRDADDR:
+		return get_v4(dev, cmd, r);
+	case SIOCGIFMETRIC:
+		r->value = 0;
+		return 0;
+	case SIOCGIFMTU:
+		r->value = (int)dev->mtu;
+		return 0;
+	case SIOCSIFMTU:
+		if (dev->loopback || r->value < 576 || r->value > 1500)
+			return -EINVAL;
+		dev->mtu = (unsigned)r->value;
+		return 0;
+	case SIOCGIFINDEX:
+		r->value = (int)dev->index;
+		return 0;
+	case SIOCGIFTXQLEN:
+		r->value = 1000;
+		return 0;
+	case SIOCGIFHWADDR: /* ARPHRD_LOOPBACK 772, ARPHRD_ETHER 1 */
+		memset(r->hw, 0, sizeof(r->hw));
+		r->hw[0] = dev->loopback ? 0x04 : 1;
+		r->hw[1] = dev->loopback ? 0x03 : 0;
+		memcpy(r->hw + 2, dev->mac, 6);
+		return 0;
+	case SIOCGIFMAP:
+		memset(r->hw, 0, sizeof(r->hw));
+		return 0;
+	}
+	return -ENOTTY;
+}
+
+long if_ioctl(int family, unsigned cmd, void __user *arg)
+{
+	struct netdev *dev;
+	struct abi_ifreq r;
+	long ret;
+
+	if (cmd == SIOCGIFCONF)
+		return ifconf(arg);
+	if (cmd == SIOCADDRT || cmd == SIOCDELRT)
+		return family == AF_INET6 ? v6_route(cmd, arg) : v4_route(cmd, arg);
+	if (family == AF_INET6 && (cmd == SIOCSIFADDR || cmd == SIOCDIFADDR))
+		return v6_address(cmd, arg);
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return -EFAULT;
+	r.name[15] = 0;
+	dev = cmd == SIOCGIFNAME ? netdev_by_index((unsigned)r.value) : netdev_by_name(r.name);
+	if (!dev)
+		return -ENODEV;
+	ret = device_request(dev, cmd, &r);
+	return ret ? ret : copy_to_user(arg, &r, sizeof(r));
+}

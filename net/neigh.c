@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Neighbours: hardware addresses of stations on the link, for ARP and IPv6.
+ *
+ * What:      states and times of RFC 4861 section 7.3, for both families.  The
+ *            table is bounded; entries that nobody needs now make room.
+ * Reading:   under RCU; mac holds address and validity in one word, so sending
+ *            to a known neighbour takes no lock.
+ * Locks:     neigh_lock protects everything else.  A device's locks come inside.
+ */
+#include "net/ether.h"
+#include "kernel/lock.h"
+#include "kernel/rcu.h"
+#include "kernel/timer.h"
+#include "mm/slab.h"
+#include "kernel/errno.h"
+
+#define NEIGH_BUCKETS 256u
+#define NEIGH_MAX     1024u
+#define QUEUE_MAX     16u   /* packets that wait for one address */
+#define WAITING_MAX   1024u /* for all addresses together */
+#define REACHABLE_NS  (30 * NSEC_PER_SEC)
+#define DELAY_NS      (5 * NSEC_PER_SEC)
+#define RETRANS_NS    (1 * NSEC_PER_SEC)
+#define PROBES        3u
+#define FAILED_NS     (3 * NSEC_PER_SEC) /* so long no new question */
+#define MAC_VALID     (1ULL << 63)
+
+struct neigh {
+	_Atomic(struct neigh *) next; /* bucket, RCU */
+	struct ip_addr addr;
+	struct netdev *dev;
+	_Atomic uint64_t mac;         /* address in the low 48 bits, MAC_VALID */
+	_Atomic uint8_t state;        /* enum neigh_state; written under the lock */
+	uint8_t probes;
+	_Atomic uint64_t confirmed;   /* clock_ns */
+	uint64_t deadline;            /* of INCOMPLETE, DELAY, PROBE, FAILED */
+	struct pqueue queue;
+	struct rcu_head rcu;
+};
+
+static struct spinlock neigh_lock = SPINLOCK_INIT("neigh");
+static _Atomic(struct neigh *) *buckets;
+static struct kmem_cache *neigh_cache;
+static unsigned nr_neighs, nr_waiting, hand;
+static struct timer sweep_timer;
+
+static _Atomic(struct neigh *) *bucket_of(const struct ip_addr *a)
+{
+	return &buckets[net_hash(a->q, 2) & (NEIGH_BUCKETS - 1)];
+}
+
+static struct neigh *find(struct netdev *dev, const struct ip_addr *a)
+{
+	struct neigh *n;
+
+	for (n = rcu_dereference(*bucket_of(a)); n; n = rcu_dereference(n->next)) {
+		if (n->dev == dev && addr_equal(&n->addr, a))
+			return n;
+	}
+	return NULL;
+}
+
+static uint64_t mac_word(const uint8_t *mac)
+{
+	uint64_t w = 0;
+
+	memcpy(&w, mac, 6);
+	return w | MAC_VALID;
+}
+
+static inline uint8_t state_of(const struct neigh *n)
+{
+	return atomic_load_explicit(&n->state, memory_order_relaxed);
+}
+static void set_state(struct neigh *n, uint8_t s)
+{
+	atomic_store_explicit(&n->state, s, memory_order_relaxed);
+}
+
+static uint16_t type_of(const struct ip_addr *a)
+{
+	return addr_is_v4(a) ? ETHER_IPV4 : ETHER_IPV6;
+}
+
+static void free_rcu(struct rcu_head *h)
+{
+	kmem_cache_free(neigh_cache, container_of(h, struct neigh, rcu));
+}
+
+static void unlink(struct neigh *n)
+{
+	_Atomic(struct neigh *) *at = bucket_of(&n->addr);
+	struct neigh *x;
+
+	while ((x = atomic_load_explicit(at, memory_order_relaxed)) != n)
+		at = &x->next;
+	rcu_assign_pointer(*at, atomic_load_explicit(&n->next, memory_order_relaxed));
+	nr_neighs--;
+	nr_waiting -= n->queue.count;
+	pqueue_purge(&n->queue);
+	call_rcu(&n->rcu, free_rcu);
+}
+
+/* Makes room by dropping one that nobody needs now. */
+static bool evict(void)
+{
+	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
+		struct neigh *n;
+
+		hand = (hand + 1) & (NEIGH_BUCKETS - 1);
+		for (n = atomic_load_explicit(&buckets[hand], memory_order_relaxed); n;
+		     n = atomic_load_explicit(&n->next, memory_order_relaxed)) {
+			if (state_of(n) == NEIGH_STALE || state_of(n) == NEIGH_FAILED) {
+				unlink(n);
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static struct neigh *create(struct netdev *dev, const struct ip_addr *a)
+{
+	_Atomic(struct neigh *) *b = bucket_of(a);
+	struct neigh *n;
+
+	if (nr_neighs >= NEIGH_MAX && !evict())
+		return NULL;
+	n = kmem_cache_alloc(neigh_cache, GFP_ATOMIC);
+	if (!n)
+		return NULL;
+	memset(n, 0, sizeof(*n));
+	n->addr = *a;
+	n->dev = dev;
+	set_state(n, NEIGH_FAILED);
+	atomic_store_explicit(&n->next, atomic_load_explicit(b, memory_order_relaxed), memory_order_relaxed);
+	rcu_assign_pointer(*b, n);
+	nr_neighs++;
+	return n;
+}
+
+static void ask(struct neigh *n, bool unicast)
+{
+	uint64_t w = atomic_load_explicit(&n->mac, memory_order_relaxed);
+	struct ip_addr src;
+
+	if (!route_source(n->dev, &n->addr, &src))
+		return;
+	if (addr_is_v4(&n->addr))
+		arp_request(n->dev, &src, &n->addr, unicast ? (const uint8_t *)&w : NULL);
+	else
+		nd_solicit(n->dev, &src, &n->addr, unicast ? (const uint8_t *)&w : NULL);
+}
+
+static void arm(uint64_t deadline)
+{
+	if (!timer_pending(&sweep_timer))
+		timer_set(&sweep_timer, deadline);
+}
+
+/* Looks at every entry that has something to do; runs only while there is one. */
+static void sweep(struct timer *t)
+{
+	uint64_t now = clock_ns(), next = 0;
+	struct pqueue lost = { 0 };
+	struct pbuf *p;
+
+	spin_lock(&neigh_lock);
+	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
+		struct neigh *n;
+
+		for (n = atomic_load_explicit(&buckets[i], memory_order_relaxed); n;
+		     n = atomic_load_explicit(&n->next, memory_order_relaxed)) {
+			uint8_t s = state_of(n);
+
+			if (s != NEIGH_INCOMPLETE && s != NEIGH_DELAY && s != NEIGH_PROBE)
+				continue;
+			if (n->deadline <= now + NSEC_PER_MSEC) {
+				if (s == NEIGH_DELAY) {
+					set_state(n, NEIGH_PROBE);
+					n->probes = 0;
+				}
+				if (n->probes >= PROBES) {
+					set_state(n, NEIGH_FAILED);
+					atomic_store_explicit(&n->mac, 0, memory_order_relaxed);
+					n->deadline = now + FAILED_NS;
+					nr_waiting -= n->queue.count;
+					while ((p = pqueue_pop(&n->queue)))
+						pqueue_push(&lost, p);
+					continue;
+				}
+				n->probes++;
+				n->deadline = now + RETRANS_NS;
+				ask(n, s != NEIGH_INCOMPLETE);
+			}
+			if (!next || n->deadline < next)
+				next = n->deadline;
+		}
+	}
+	if (next)
+		timer_set(t, next);
+	spin_unlock(&neigh_lock);
+	/* Who sent them hears of it as of an ICMP error. */
+	while ((p = pqueue_pop(&lost))) {
+		const uint8_t *h = p->head + p->th;
+
+		if (p->proto == IPPROTO_TCP)
+			tcp_icmp_error(&p->src, &p->dst, get_be16(h), get_be16(h + 2), get_be32(h + 4),
+				       EHOSTUNREACH);
+		else if (p->proto == IPPROTO_UDP)
+			udp_error(&p->src, &p->dst, get_be16(h), get_be16(h + 2), EHOSTUNREACH);
+		pbuf_free(p);
+	}
+}
+
+/* The address is not known, or must be looked at.  Return: true if @p can be sent to @w. */
+static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p, uint64_t *w)
+{
+	uint64_t now = clock_ns();
+	struct neigh *n;
+	bool send = false;
+
+	spin_lock(&neigh_lock);
+	n = find(dev, hop);
+	if (!n)
+		n = create(dev, hop);
+	if (!n)
+		goto drop;
+	*w = atomic_load_explicit(&n->mac, memory_order_relaxed);
+	switch (state_of(n)) {
+	case NEIGH_REACHABLE:
+	case NEIGH_STALE:
+		set_state(n, NEIGH_DELAY);
+		n->deadline = now + DELAY_NS;
+		arm(n->deadline);
+		send = true;
+		break;
+	case NEIGH_DELAY:
+	case NEIGH_PROBE:
+		send = true;
+		break;
+	case NEIGH_FAILED:
+		if (now < n->deadline)
+			goto drop;
+		set_state(n, NEIGH_INCOMPLETE);
+		n->probes = 1;
+		n->deadline = now + RETRANS_NS;
+		ask(n, false);
+		timer_set(&sweep_timer, n->deadline); /* may be earlier than what it waits for */
+		/* fall through */
+	case NEIGH_INCOMPLETE:
+		if (n->queue.count >= QUEUE_MAX) { /* the oldest goes (RFC 4861 section 7.2.2) */
+			pbuf_free(pqueue_pop(&n->queue));
+			nr_waiting--;
+		}
+		if (nr_waiting >= WAITING_MAX)
+			goto drop;
+		pqueue_push(&n->queue, p);
+		nr_waiting++;
+		break;
+	}
+	spin_unlock(&neigh_lock);
+	return send;
+drop:
+	spin_unlock(&neigh_lock);
+	atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
+	pbuf_free(p);
+	return false;
+}
+
+void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p)
+{
+	struct neigh *n;
+	uint64_t w = 0;
+	uint8_t s;
+
+	rcu_read_lock();
+	n = find(dev, hop);
+	if (n) {
+		w = atomic_load_explicit(&n->mac, memory_order_acquire);
+		s = state_of(n);
+		if (s == NEIGH_STALE ||
+		    (s == NEIGH_REACHABLE && clock_ns() - atomic_load_explicit(&n->confirmed, memory_order_relaxed) >
+						     REACHABLE_NS))
+			w = 0;
+	}
+	rcu_read_unlock();
+	if (unlikely(!(w & MAC_VALID)) && !output_slow(dev, hop, p, &w))
+		return;
+	ether_send(dev, p, (const uint8_t *)&w, type_of(hop));
+}
+
+void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags)
+{
+	struct pqueue out = { 0 };
+	uint64_t w = mac_word(mac), old;
+	struct pbuf *p;
+	struct neigh *n;
+	uint8_t s;
+
+	if ((mac[0] & 1) || addr_is_any(a) || addr_is_multicast(a))
+		return;
+	spin_lock(&neigh_lock);
+	n = find(dev, a);
+	if (!n && (flags & NEIGH_CREATE))
+		n = create(dev, a);
+	if (!n)
+		goto out;
+	old = atomic_load_explicit(&n->mac, memory_order_relaxed);
+	s = state_of(n);
+	if (!(flags & NEIGH_OVERRIDE) && (old & MAC_VALID) && old != w) {
+		if (s == NEIGH_REACHABLE)
+			set_state(n, NEIGH_STALE);
+		goto out;
+	}
+	atomic_store_explicit(&n->mac, w, memory_order_release);
+	if (flags & NEIGH_SOLICITED) {
+		atomic_store_explicit(&n->confirmed, clock_ns(), memory_order_relaxed);
+		set_state(n, NEIGH_REACHABLE);
+	} else if (old != w || s == NEIGH_INCOMPLETE || s == NEIGH_FAILED) {
+		set_state(n, NEIGH_STALE);
+	}
+	out = n->queue;
+	n->queue = (struct pqueue){ 0 };
+	nr_waiting -= out.count;
+out:
+	spin_unlock(&neigh_lock);
+	while ((p = pqueue_pop(&out)))
+		ether_send(dev, p, mac, type_of(a));
+}
+
+void neigh_flush(struct netdev *dev)
+{
+	spin_lock(&neigh_lock);
+	for (unsigned i = 0; buckets && i < NEIGH_BUCKETS; i++) {
+		struct neigh *n, *next;
+
+		for (n = atomic_load_explicit(&buckets[i], memory_order_relaxed); n; n = next) {
+			next = atomic_load_explicit(&n->next, memory_order_relaxed);
+			if (n->dev == dev)
+				unlink(n);
+		}
+	}
+	spin_unlock(&neigh_lock);
+}
+
+void neigh_for_each(void (*fn)(const struct neigh_info *i, void *arg), void *arg)
+{
+	for (unsigned i = 0; buckets && i < NEIGH_BUCKETS; i++) {
+		struct neigh *n;
+
+		rcu_read_lock();
+		for (n = rcu_dereference(buckets[i]); n; n = rcu_dereference(n->next)) {
+			uint64_t w = atomic_load_explicit(&n->mac, memory_order_relaxed);
+			struct neigh_info info = { .dev = n->dev, .addr = n->addr, .state = state_of(n),
+						   .valid = (w & MAC_VALID) != 0 };
+
+			memcpy(info.mac, &w, 6);
+			fn(&info, arg);
+		}
+		rcu_read_unlock();
+	}
+}
+
+int neigh_init(void)
+{
+	buckets = kzalloc(NEIGH_BUCKETS * sizeof(*buckets), GFP_KERNEL);
+	neigh_cache = kmem_cache_create("neigh", sizeof(struct neigh), 0, 0);
+	timer_init(&sweep_timer, sweep);
+	return buckets && neigh_cache ? 0 : -ENOMEM;
+}
