@@ -53,6 +53,24 @@ static int show_pmus(struct seq *s, void *arg)
 	return 0;
 }
 
+/* Every counter's sum over the CPUs: what `stat CMD` compares. */
+static int show_counters(struct seq *s, void *arg)
+{
+	(void)arg;
+	mutex_lock(&pmu_mutex);
+	for (struct pmu *p = rcu_dereference(pmu_list); p; p = rcu_dereference(p->next)) {
+		uint64_t sum = 0;
+
+		if (p->is_time)
+			continue;
+		for_each_cpu(cpu)
+			sum += pmu_read(p, cpu);
+		seq_printf(s, "%s %llu\n", p->name, (unsigned long long)sum);
+	}
+	mutex_unlock(&pmu_mutex);
+	return 0;
+}
+
 static int show_switch(struct seq *s, void *arg)
 {
 	struct perf_switch_stats st;
@@ -112,6 +130,7 @@ void perf_init(void)
 	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);
 	proc_register("tally/slabs", 0400, show_slabs, NULL, NULL);
 	proc_register("tally/pmus", 0444, show_pmus, NULL, NULL);
+	proc_register("tally/counters", 0444, show_counters, NULL, NULL);
 	proc_register("tally/perf_switch", 0644, show_switch, write_switch, NULL);
 	pr_info("perf: %u PMUs", pmu_count());
 }

@@ -90,6 +90,14 @@ END
     assert min(mine) >= 1000
 
 
+def test_stat_says_what_changed(run, program):
+    done = run("/usr/bin/stat perfcount packet 250; echo rc $?; /usr/bin/stat -c %s /etc/profile",
+               "--add", program)
+    for counter in ("udp_out", "udp_in", "lo_packets"):
+        assert re.search(rf"^{counter} +250 ", done.out, re.M), done.out
+    assert "rc 0" in done.out and re.search(r"^\d+$", done.out, re.M)
+
+
 def test_inherit_and_command_status(run):
     done = run("perf stat -x , -e page-faults sh -c 'for i in 1 2 3; do /bin/true; done; exit 7';"
                " echo status $?; perf stat -x , -e page-faults -- /bin/true;"
