@@ -143,6 +143,7 @@ static void enter_image(struct exec_image *image, struct file *f, const char *fi
 	file_get(f);
 	spin_lock(&process_lock);
 	atomic_store_explicit(&p->space, image->space, memory_order_relaxed);
+	p->space_shared = false;
 	old_exe = p->exe, p->exe = f;
 	old_cmdline = p->cmdline, p->cmdline = cmdline;
 	p->cmdline_len = cmdline_len;

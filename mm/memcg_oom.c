@@ -19,7 +19,9 @@
 #include "kernel/sighand.h"
 #include "kernel/string.h"
 
-#define VICTIM_WAIT_NS (5 * NSEC_PER_MSEC) /* between looks at what a victim has given back */
+/* Between looks at what a victim has given back; a crowd looks less often, for the victim's sake. */
+#define VICTIM_WAIT_NS (5 * NSEC_PER_MSEC)
+#define VICTIM_WAIT_MAX_NS (25 * NSEC_PER_MSEC)
 
 bool memcg_dying(void)
 {
@@ -28,7 +30,12 @@ bool memcg_dying(void)
 
 bool memcg_wait_victim(void)
 {
-	thread_sleep_until(clock_ns() + VICTIM_WAIT_NS, false);
+	static _Atomic unsigned waiters;
+	unsigned n = atomic_fetch_add_explicit(&waiters, 1, memory_order_relaxed);
+
+	thread_sleep_until(clock_ns() + min_t(uint64_t, VICTIM_WAIT_NS * (1 + n / 4), VICTIM_WAIT_MAX_NS),
+			   false);
+	atomic_fetch_sub_explicit(&waiters, 1, memory_order_relaxed);
 	return kill_pending(current);
 }
 
@@ -46,14 +53,10 @@ struct choice {
 	bool dying;             /* somebody is on his way out */
 };
 
-static bool is_dying(struct process *p)
+/* Set for good, under the process's sighand->lock; without it this is a look that may come too early. */
+static bool is_dying(const struct process *p)
 {
-	bool dying;
-
-	spin_lock(&p->sighand->lock);
-	dying = p->group_exit;
-	spin_unlock(&p->sighand->lock);
-	return dying;
+	return __atomic_load_n(&p->group_exit, __ATOMIC_RELAXED);
 }
 
 /* process_lock and memcg_lock held. */
@@ -94,8 +97,11 @@ static void choose(struct choice *c, struct memcg *top)
 	spin_lock(&process_lock);
 	spin_lock(&memcg_lock);
 	for (struct memcg *m = top; m && !c->dying; m = memcg_next(m, top))
-		list_for_each_entry(p, &m->procs, memcg_link)
+		list_for_each_entry(p, &m->procs, memcg_link) {
 			consider(c, p, m);
+			if (c->dying)
+				break;
+		}
 	spin_unlock(&memcg_lock);
 	spin_unlock(&process_lock);
 }
@@ -136,40 +142,36 @@ static void kill_one(struct process *p, struct memcg *m)
 	if (p == current->process)
 		return;
 	/* Its threads may be long in dying; what only they can see can go at once. */
-	s = process_space_get(p);
+	s = p->space_shared ? NULL : process_space_get(p);
 	if (s) {
 		vm_reap(s);
 		vm_put(s);
 	}
 }
 
-/* Kills everything in @group; @oom: but what is protected by -1000, with events.  One at a time: a kill sleeps. */
+/*
+ * Kills everything in @group; @oom: but what is protected by -1000, with events.
+ * All in one look under process_lock: a fork under way then either shows its child
+ * here or finds its process being killed.
+ */
 static void kill_group(struct memcg *group, bool oom)
 {
-	for (;;) {
-		struct process *p, *next = NULL;
-		struct memcg *of = NULL;
+	struct process *p;
 
-		spin_lock(&process_lock);
-		spin_lock(&memcg_lock);
-		for (struct memcg *m = group; m && !next; m = memcg_next(m, group))
-			list_for_each_entry(p, &m->procs, memcg_link)
-				if (!next && !is_dying(p) && p != init_process &&
-				    (!oom || atomic_load_explicit(&p->oom_score_adj,
-								  memory_order_relaxed) != -1000)) {
-					next = p;
-					of = m;
-					process_get(p);
-					memcg_get(m);
-				}
-		spin_unlock(&memcg_lock);
-		spin_unlock(&process_lock);
-		if (!next)
-			return;
-		kill_one(next, oom ? of : NULL);
-		process_put(next);
-		memcg_put(of);
-	}
+	spin_lock(&process_lock);
+	spin_lock(&memcg_lock);
+	for (struct memcg *m = group; m; m = memcg_next(m, group))
+		list_for_each_entry(p, &m->procs, memcg_link) {
+			if (is_dying(p) || p == init_process ||
+			    (oom && atomic_load_explicit(&p->oom_score_adj,
+							 memory_order_relaxed) == -1000))
+				continue;
+			if (oom)
+				count(m, MEMCG_EV_OOM_KILL);
+			signal_kill(p);
+		}
+	spin_unlock(&memcg_lock);
+	spin_unlock(&process_lock);
 }
 
 void memcg_kill_all(struct memcg *m)
@@ -215,7 +217,8 @@ bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 	struct choice c = { .all = 0 };
 	bool found;
 
-	mutex_lock(&one);
+	if (!mutex_trylock(&one))
+		return true; /* somebody is choosing: there will be a victim */
 	c.all = allowed_pages(top);
 	choose(&c, top);
 	found = c.victim || c.dying;
@@ -226,6 +229,8 @@ bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 			together = kill_together(c.group, top);
 			if (together) {
 				count(together, MEMCG_EV_OOM_GROUP_KILL);
+				/* As on Linux, where the victim counts once more than the others. */
+				count(c.group, MEMCG_EV_OOM_KILL);
 				kill_group(together, true);
 				memcg_put(together);
 			} else {

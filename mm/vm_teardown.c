@@ -257,6 +257,8 @@ void vm_put(struct vm_space *s)
 		vm_destroy(s);
 }
 
+#define REAP_WAIT_NS (20 * NSEC_PER_MSEC)
+
 /**
  * vm_reap - free the anonymous memory of a process that is being killed
  *
@@ -265,10 +267,11 @@ void vm_put(struct vm_space *s)
  */
 void vm_reap(struct vm_space *s)
 {
+	uint64_t give_up = clock_ns() + REAP_WAIT_NS;
 	struct vm_gather g;
 
-	for (unsigned i = 0; !mutex_trylock(&s->lock); i++) {
-		if (i == 20)
+	while (!mutex_trylock(&s->lock)) {
+		if (clock_ns() >= give_up)
 			return;
 		thread_sleep_until(clock_ns() + NSEC_PER_MSEC, false);
 	}

@@ -110,3 +110,30 @@ def test_storm(run, storm, cpus, workers):
     r = run(f"storm -t 4 -w {workers} -s {cpus}; echo status $?", "--smp", cpus, "--add", storm,
             timeout=120)
     assert "status 0" in r.out, r.out[-3000:] + r.err
+
+
+BOMB = r"""
+cd /sys/fs/cgroup
+mkdir bomb && echo 16M > bomb/memory.max
+cat > /tmp/bomb.sh <<'X'
+echo $$ > /sys/fs/cgroup/bomb/cgroup.procs
+f() { f | f & f; }
+f
+X
+sh /tmp/bomb.sh > /dev/null 2>&1 &
+sleep 3
+echo 1 > bomb/cgroup.kill
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	[ -z "$(cat bomb/cgroup.procs)" ] && break
+	sleep 0.5
+done
+echo procs $(cat bomb/cgroup.procs) current $(cat bomb/memory.current)
+rmdir bomb && echo removed
+"""
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_fork_bomb(run, cpus):
+    """One write kills a group that forks as fast as it can, children of the last moment included."""
+    r = run(BOMB, "--smp", cpus, timeout=120)
+    assert "procs current 0\nremoved" in r.out, r.out + r.err
