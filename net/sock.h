@@ -29,9 +29,12 @@ struct page_part;
 /* Files in flight (SCM_RIGHTS): at most this many per message. */
 #define SCM_MAX 64
 struct scm_files {
+	struct scm_files *next; /* in the list of those to be closed later */
 	unsigned nr;
 	struct file *file[SCM_MAX];
 };
+/* Closes what was sent or received along and nobody took; NULL is fine.  May sleep. */
+void scm_free(struct scm_files *s);
 
 struct sock_msg {
 	struct iov_iter *it;

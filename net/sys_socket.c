@@ -310,6 +310,7 @@ long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __use
 	iov_iter_init(&it, &v, 1, true);
 	m.nonblock = file_nonblock(f);
 	ret = user_range_ok(buf, v.len) ? s->ops->recvmsg(s, &m) : -EFAULT;
+	scm_free(m.files); /* this call has no place for them */
 	if (ret >= 0 && addr) {
 		int err = addr_out(&a, m.name_len, addr, ulen);
 
@@ -356,15 +357,6 @@ static int scm_in(struct sock_msg *m, const struct abi_msghdr *h)
 		}
 	}
 	return 0;
-}
-
-static void scm_free(struct scm_files *s)
-{
-	if (!s)
-		return;
-	for (unsigned i = 0; i < s->nr; i++)
-		fput(s->file[i]);
-	kfree(s);
 }
 
 /* Gives received files descriptors; what does not fit is closed and MSG_CTRUNC says so. */
@@ -488,8 +480,10 @@ static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigne
 	ret = s->ops->recvmsg(s, &m);
 	if (v && v != stackv)
 		kfree(v);
-	if (ret < 0)
+	if (ret < 0) {
+		scm_free(m.files);
 		return ret;
+	}
 	if (h.name && m.name_len && copy_to_user(h.name, &a, min(h.namelen, m.name_len)))
 		ret = -EFAULT;
 	h.namelen = h.name ? m.name_len : 0;
@@ -515,9 +509,20 @@ long sys_recvmsg(int fd, void __user *msg, unsigned flags)
 	return ret;
 }
 
+/* Addresses of a program need not be aligned, nor be addresses of anything: no pointer arithmetic. */
+static void __user *mmsg_at(void __user *msgs, unsigned i)
+{
+	return (void __user *)((uintptr_t)msgs + i * sizeof(struct abi_mmsghdr));
+}
+
+static int put_mmsg_len(void __user *msg, uint32_t len)
+{
+	return copy_to_user((void __user *)((uintptr_t)msg + offsetof(struct abi_mmsghdr, len)), &len,
+			    sizeof(len));
+}
+
 long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags)
 {
-	struct abi_mmsghdr __user *v = msgs;
 	struct file *f;
 	struct sock *s = sock_get(fd, &f);
 	unsigned done = 0;
@@ -526,10 +531,10 @@ long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags)
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	for (n = min(n, 1024u); done < n; done++) {
-		ret = do_sendmsg(s, f, &v[done].hdr, flags);
+		ret = do_sendmsg(s, f, mmsg_at(msgs, done), flags);
 		if (ret < 0)
 			break;
-		if (put_user((uint32_t)ret, &v[done].len)) {
+		if (put_mmsg_len(mmsg_at(msgs, done), (uint32_t)ret)) {
 			ret = -EFAULT;
 			break;
 		}
@@ -541,7 +546,6 @@ long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags)
 
 long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags, const void __user *timeout)
 {
-	struct abi_mmsghdr __user *v = msgs;
 	uint64_t deadline;
 	struct file *f;
 	struct sock *s;
@@ -554,10 +558,10 @@ long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags, const v
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	for (n = min(n, 1024u); done < n; done++) {
-		ret = do_recvmsg(s, f, &v[done].hdr, flags & ~MSG_WAITFORONE);
+		ret = do_recvmsg(s, f, mmsg_at(msgs, done), flags & ~MSG_WAITFORONE);
 		if (ret < 0)
 			break;
-		if (put_user((uint32_t)ret, &v[done].len)) {
+		if (put_mmsg_len(mmsg_at(msgs, done), (uint32_t)ret)) {
 			ret = -EFAULT;
 			break;
 		}

@@ -17,6 +17,7 @@
 #include "net/pbuf.h"
 #include "net/ip.h"
 #include "fs/vfs.h"
+#include "kernel/work.h"
 #include "mm/slab.h"
 
 #define UNIX_CHUNK 32768u /* stream bytes per message */
@@ -74,7 +75,7 @@ struct sock *unix_create(int type)
 	return &u->sk;
 }
 
-static void scm_drop(struct scm_files *s)
+void scm_free(struct scm_files *s)
 {
 	if (!s)
 		return;
@@ -83,10 +84,42 @@ static void scm_drop(struct scm_files *s)
 	kfree(s);
 }
 
+/*
+ * Files in messages that nobody read are closed by a worker, one after the other: among
+ * them may be a socket whose queue holds the next socket, and so on, as deep as a program
+ * likes, and a stack is not.
+ */
+static _Atomic(struct scm_files *) scm_unread;
+
+static void scm_close_unread(struct work *w)
+{
+	struct scm_files *s, *next;
+
+	(void)w;
+	for (s = atomic_exchange_explicit(&scm_unread, NULL, memory_order_acquire); s; s = next) {
+		next = s->next;
+		scm_free(s);
+		cond_resched();
+	}
+}
+
+static void scm_free_later(struct scm_files *s)
+{
+	static struct work work = { .fn = scm_close_unread };
+
+	if (!s)
+		return;
+	s->next = atomic_load_explicit(&scm_unread, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&scm_unread, &s->next, s, memory_order_seq_cst,
+						      memory_order_relaxed))
+		;
+	work_schedule(&work);
+}
+
 static void msg_free(struct unix_msg *m)
 {
 	pdata_put(m->data);
-	scm_drop(m->files);
+	scm_free_later(m->files);
 	kfree(m);
 }
 

@@ -128,7 +128,7 @@ static int read_attr(struct perf_attr *attr, const void __user *uattr)
 {
 	uint32_t size;
 
-	if (get_user(size, (const uint32_t __user *)uattr + 1))
+	if (get_user(size, (const uint32_t __user *)((uintptr_t)uattr + offsetof(struct perf_attr, size))))
 		return -EFAULT;
 	if (!size)
 		size = PERF_ATTR_SIZE_VER0;
@@ -140,7 +140,7 @@ static int read_attr(struct perf_attr *attr, const void __user *uattr)
 	for (uint32_t at = sizeof(*attr); at < size; at++) {
 		uint8_t b;
 
-		if (get_user(b, (const uint8_t __user *)uattr + at))
+		if (get_user(b, (const uint8_t __user *)((uintptr_t)uattr + at)))
 			return -EFAULT;
 		if (b)
 			return -E2BIG;

@@ -137,3 +137,15 @@ def test_fork_bomb(run, cpus):
     """One write kills a group that forks as fast as it can, children of the last moment included."""
     r = run(BOMB, "--smp", cpus, timeout=120)
     assert "procs current 0\nremoved" in r.out, r.out + r.err
+
+
+def test_descriptors_nobody_takes(run):
+    """SCM_RIGHTS: what no recvmsg() takes is closed, also 3000 sockets in each other's queues."""
+    scm = build("scm")
+    active = "awk '/^vm_space|^file /{print $2}' /proc/slabinfo"
+    r = run(f"scm; sleep 1; A=$({active}); scm; sleep 1; B=$({active}); echo $A $B", "--smp", 1,
+            "--add", scm, timeout=60)
+    lines = r.out.split("\n")
+    assert lines[0] == "scm ok" and lines[1] == "scm ok", r.out + r.err
+    before, after = map(int, lines[2].split())
+    assert after <= before + 64, r.out
