@@ -131,6 +131,7 @@ static int ramfs_truncate(struct inode *i, loff_t size)
 static struct page *ramfs_get_page(struct file *f, uint64_t index)
 {
 	struct inode *i = f->inode;
+	struct owner *o;
 	struct page *p;
 
 	if ((loff_t)(index << PAGE_SHIFT) >= atomic_load_explicit(&i->size, memory_order_acquire))
@@ -138,7 +139,10 @@ static struct page *ramfs_get_page(struct file *f, uint64_t index)
 	p = page_index_lookup(i->pages, index);
 	if (p)
 		return p;
-	p = page_for_write(i, index, current_owner());
+	o = current_owner();
+	owner_get(o); /* for the sleeping in between */
+	p = page_for_write(i, index, o);
+	owner_put(o);
 	/* A truncate that did not see our page: take it back. */
 	if (!IS_ERR(p) && (loff_t)(index << PAGE_SHIFT) >=
 				  atomic_load_explicit(&i->size, memory_order_seq_cst)) {

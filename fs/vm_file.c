@@ -60,8 +60,19 @@ struct shm {
 static struct page *shm_get_page(struct file *f, uint64_t index)
 {
 	struct shm *m = f->priv;
+	struct owner *o;
+	struct page *p;
 
-	return index < m->size ? page_index_get(m->pages, index, current_owner()) : ERR_PTR(-EIO);
+	if (index >= m->size)
+		return ERR_PTR(-EIO);
+	p = page_index_lookup(m->pages, index);
+	if (p)
+		return p;
+	o = current_owner();
+	owner_get(o); /* for the sleeping in between */
+	p = page_index_get(m->pages, index, o);
+	owner_put(o);
+	return p;
 }
 
 static void shm_release(struct file *f)
