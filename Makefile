@@ -31,7 +31,7 @@ all: $(O)/tally.elf
 SETUP   ?= tools/setup
 GOALS   := $(or $(MAKECMDGOALS),all)
 NEEDS   := $(if $(filter-out clean help setup,$(GOALS)),build)
-NEEDS   += $(if $(filter run shell smoke check check-qemu,$(GOALS)),run)
+NEEDS   += $(if $(filter run shell smoke check check-qemu oracle oracle-refresh kselftest,$(GOALS)),run)
 NEEDS   += $(if $(filter iso check check-qemu,$(GOALS)),iso)
 NEEDS   += $(if $(filter check check-%,$(GOALS)),test)
 ifneq ($(and $(strip $(SETUP)),$(strip $(NEEDS))),)

@@ -10,6 +10,7 @@
 #define CG_NOT_ROOT (1u << 0) /* not in the root directory */
 #define CG_MEMORY   (1u << 1) /* only where the parent gives the memory controller */
 #define CG_PRESSURE (1u << 3) /* everywhere */
+#define CG_RAW      (1u << 4) /* written text keeps its white space */
 #define CG_EVENTS   (1u << 2) /* poll() reports changes of the group's events */
 
 struct cg_node;

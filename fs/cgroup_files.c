@@ -18,13 +18,13 @@ static void show_pages(struct seq *s, int64_t pages)
  * pages.  As in Linux an empty text is 0, a number too large for 64 bits loses its
  * upper bits, and so does a suffix that shifts it out.
  */
-static int parse_limit(const char *s, int64_t *pages)
+static int parse_amount(const char *s, const char *max, int64_t *pages)
 {
 	static const char suffix[] = "kmgtpe";
 	unsigned base = 10, digit;
 	uint64_t v = 0;
 
-	if (!strcmp(s, "max")) {
+	if (!strcmp(s, max)) {
 		*pages = PAGE_COUNTER_MAX;
 		return 0;
 	}
@@ -61,6 +61,11 @@ static int parse_limit(const char *s, int64_t *pages)
 	if (*pages > PAGE_COUNTER_MAX)
 		*pages = PAGE_COUNTER_MAX;
 	return 0;
+}
+
+static int parse_limit(const char *s, int64_t *pages)
+{
+	return parse_amount(s, "max", pages);
 }
 
 /* A whole signed number in base 0: 0, -EINVAL, -ERANGE. */
@@ -252,7 +257,7 @@ static int write_count(uint32_t *to, char *text)
 	if (err)
 		return err;
 	mutex_lock(&memcg_mutex);
-	*to = (uint32_t)v; /* -1: max */
+	*to = v == INT_MAX ? UINT32_MAX : (uint32_t)v; /* -1: max */
 	mutex_unlock(&memcg_mutex);
 	return 0;
 }
@@ -460,8 +465,8 @@ static const struct {
 	{ "percpu", K(PERCPU) }, { "sock", K(SOCK) }, { "vmalloc", K(VMALLOC) },
 	{ "shmem", K(SHMEM) }, { "zswap", 0 }, { "zswapped", 0 }, { "file_mapped", 0 },
 	{ "file_dirty", 0 }, { "file_writeback", 0 }, { "swapcached", 0 }, { "anon_thp", 0 },
-	{ "file_thp", 0 }, { "shmem_thp", 0 }, { "inactive_anon", 0 }, { "active_anon", 0 },
-	{ "inactive_file", 0 }, { "active_file", 0 }, { "unevictable", 0 },
+	{ "file_thp", 0 }, { "shmem_thp", 0 }, { "inactive_anon", K(ANON) | K(SHMEM) }, { "active_anon", 0 },
+	{ "inactive_file", K(FILE) }, { "active_file", 0 }, { "unevictable", 0 },
 	{ "slab_reclaimable", 0 }, { "slab_unreclaimable", K(SLAB) }, { "slab", K(SLAB) },
 	{ "workingset_refault_anon", 0 }, { "workingset_refault_file", 0 },
 	{ "workingset_activate_anon", 0 }, { "workingset_activate_file", 0 },
@@ -493,6 +498,9 @@ static int stat_show(struct seq *s, struct memcg *m)
 	seq_printf(s, "pgfault %lld\npgmajfault %lld\n",
 		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGFAULT],
 		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGMAJFAULT]);
+	/* What does not happen here. */
+	seq_printf(s, "pgrefill 0\npgactivate 0\npgdeactivate 0\npglazyfree 0\npglazyfreed 0\n"
+		      "zswpin 0\nzswpout 0\nthp_fault_alloc 0\nthp_collapse_alloc 0\n");
 	return 0;
 }
 
@@ -532,7 +540,7 @@ static int reclaim_write(struct memcg *m, char *text)
 {
 	unsigned rounds = 16;
 	int64_t pages, done = 0;
-	int err = parse_limit(text, &pages);
+	int err = parse_amount(text, "", &pages); /* nothing: all there is */
 
 	if (err)
 		return err;
@@ -676,7 +684,7 @@ const struct cg_file cg_files[] = {
 	{ "memory.numa_stat", 0444, CG_MEMORY, numa_show, NULL, NULL },
 	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY, oom_group_show, oom_group_write, NULL },
 	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL, NULL },
-	{ "memory.pressure", 0644, CG_PRESSURE, pressure_show, pressure_write, NULL },
+	{ "memory.pressure", 0644, CG_PRESSURE | CG_RAW, pressure_show, pressure_write, NULL },
 	{ "memory.reclaim", 0200, CG_MEMORY, NULL, reclaim_write, NULL },
 	{ "memory.stat", 0444, CG_MEMORY, stat_show, NULL, NULL },
 	{ "memory.swap.current", 0444, CG_NOT_ROOT | CG_MEMORY, zero_show, NULL, NULL },

@@ -253,6 +253,12 @@ static int file_show(struct seq *s, void *arg)
 	return n->file->show(s, n->group);
 }
 
+/* White space as Linux sees it: Latin 1's hard space, too. */
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || c == '\xa0';
+}
+
 static ssize_t file_write(const char *text, size_t len, void *arg)
 {
 	struct cg_opened *o = arg;
@@ -264,10 +270,12 @@ static ssize_t file_write(const char *text, size_t len, void *arg)
 		return 0;
 	if (cg_stale_node(n))
 		return -ENODEV;
-	while (from < end && (*from == ' ' || (*from >= '\t' && *from <= '\r')))
-		from++;
-	while (end > from && (end[-1] == ' ' || (end[-1] >= '\t' && end[-1] <= '\r')))
-		*--end = '\0';
+	if (!(n->file->flags & CG_RAW)) {
+		while (from < end && is_blank(*from))
+			from++;
+		while (end > from && is_blank(end[-1]))
+			*--end = '\0';
+	}
 	err = n->file->write_as ? n->file->write_as(o, from) : n->file->write(n->group, from);
 	return err ? err : (ssize_t)len;
 }

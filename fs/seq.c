@@ -131,9 +131,9 @@ ssize_t text_write(struct file *f, struct iov_iter *from, loff_t *pos)
 
 	if (!t->write)
 		return -EINVAL;
-	if (n > WRITE_MAX - 1)
+	if (n > WRITE_MAX)
 		return -E2BIG;
-	b = name_buffer();
+	b = kmalloc(n + 1, GFP_KERNEL);
 	if (!b)
 		return -ENOMEM;
 	if (copy_from_iter(b, n, from) < n) {
@@ -144,7 +144,7 @@ ssize_t text_write(struct file *f, struct iov_iter *from, loff_t *pos)
 		if (ret > 0)
 			*pos += ret;
 	}
-	putname(b);
+	kfree(b);
 	return ret;
 }
 

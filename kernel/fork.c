@@ -404,8 +404,8 @@ SYSCALL(clone3, const void __user *args, size_t size)
 			return -EBADF;
 		c.group = cgroup_of_dir(r.file);
 		fdput(r);
-		if (IS_ERR(c.group))
-			return PTR_ERR(c.group);
+		if (!c.group)
+			return -EBADF; /* no directory of a group, or of one that has gone */
 		ret = memcg_may_enter(c.group);
 		if (!ret)
 			ret = do_clone(&c);

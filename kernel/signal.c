@@ -154,6 +154,18 @@ static bool is_ignored(const struct process *p, const struct user_thread *u, int
 	return (SIGSET_IGNORE & SIG_BIT(sig)) || p == init_process;
 }
 
+/* Would it end the process at once, without a core and with nobody to catch or block it? */
+static bool is_fatal(const struct process *p, const struct user_thread *u, int sig)
+{
+	uint64_t bit = SIG_BIT(sig);
+
+	if (!u && !list_empty(&p->threads))
+		u = list_first_entry(&p->threads, struct user_thread, group_link);
+	return u && !((u->blocked | u->waiting_for) & bit) && p != init_process &&
+	       p->sighand->action[sig - 1].handler == SIG_DFL &&
+	       !(bit & (SIGSET_IGNORE | SIGSET_STOP | SIGSET_CORE));
+}
+
 /**
  * signal_send_locked - queue a signal and wake who is to take it
  * @u: that thread, or NULL for any of @p
@@ -186,6 +198,11 @@ int signal_send_locked(struct process *p, struct user_thread *u, const struct si
 	}
 	if (!forced && is_ignored(p, u, info->signo))
 		goto drop;
+	if (is_fatal(p, u, info->signo) && freezer_wants(p)) {
+		/* Nobody frozen has to thaw in order to die. */
+		signal_group_exit_locked(p, info->signo);
+		goto drop;
+	}
 	err = sigqueue_add(h, u ? &u->pending : &p->pending, info, e);
 	if (err)
 		return err;

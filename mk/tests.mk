@@ -30,3 +30,16 @@ check-docs:
 ## make check-qemu    tests/qemu: the runner, boot topologies, shell, netperf
 check-qemu: $(O)/tally.elf $(PLUGINS)
 	$(Q)O=$(O) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/qemu $(PYTEST)
+
+.PHONY: oracle oracle-refresh kselftest
+## make oracle        the same shell texts on Tally as Debian's Linux has answered (tests/oracle)
+oracle: $(O)/tally.elf
+	$(Q)O=$(O) tools/oracle compare
+
+## make oracle-refresh asks Debian's Linux 6.1 anew (downloads its package below $(O))
+oracle-refresh: $(O)/tally.elf
+	$(Q)O=$(O) tools/oracle refresh
+
+## make kselftest     Linux's own cgroup selftests (Debian's linux-source-6.1, RUNS=1) on Tally
+kselftest: $(O)/tally.elf
+	$(Q)O=$(O) tools/kselftest $(if $(RUNS),--runs $(RUNS))

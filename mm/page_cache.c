@@ -171,7 +171,7 @@ int page_index_insert(struct page_index *idx, uint64_t at, struct page *p, struc
 	int err = 0;
 
 	if (o) {
-		err = memcg_charge_page(p, o, MEMCG_FILE, 0);
+		err = memcg_charge_page(p, o, MEMCG_SHMEM, 0); /* every file is a memory file */
 		if (err)
 			return err;
 	}

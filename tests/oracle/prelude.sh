@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+#
+# What every case may use.  A case starts in a new group, /sys/fs/cgroup/t, that has
+# a memory controller and no children; its processes and groups go when it ends.
+
+R=/sys/fs/cgroup
+
+# w FILE TEXT: what one write says; TEXT with \n and \t as echo -e knows them.
+w() {
+	if e=$({ echo -ne "$2" >"$1"; } 2>&1); then echo "$1: ok"; else echo "$1: ${e##*: }"; fi
+}
+# wr FILE TEXT: write, then read back.
+wr() { w "$1" "$2"; r "$1"; }
+# r FILE: its content, or why not.
+r() {
+	if e=$(cat "$1" 2>&1); then echo "$1 = $e"; else echo "$1: ${e##*: }"; fi
+}
+# try COMMAND...: ok, or the last part of its message.
+try() {
+	if e=$("$@" 2>&1); then echo "$*: ok"; else echo "$*: ${e##*: }"; fi
+}
+# key FILE NAME: one value of a keyed file.
+key() {
+	while read -r k v; do [ "$k" = "$2" ] && echo "$2 $v"; done <"$1"
+}
+val() { key "$1" "$2" | { read -r _ v; echo "$v"; }; }
+# near WHAT VALUE LOW HIGH (KiB): says in range or the value.
+near() {
+	if [ "$2" -ge $(($3 * 1024)) ] && [ "$2" -le $(($4 * 1024)) ]; then echo "$1: $3..$4 KiB"
+	else echo "$1: $2, not $3..$4 KiB"; fi
+}
+# at GROUP COMMAND...: run it there.
+at() { ( echo 0 >"$1/cgroup.procs"; shift; exec "$@" ); }
+# hold GROUP MIB: a process there that has touched that much; its pid in $held.
+hold() {
+	held_file=$(mktemp -u /tmp/hold.XXXXXX)
+	mkfifo $held_file
+	{ head -c 1 >/dev/null; : >$held_file.ok; exec sleep 1000; } <$held_file 2>/dev/null &
+	( echo 0 >"$1/cgroup.procs"; exec dd if=/dev/zero of=$held_file bs=$2M count=1 ) 2>/dev/null &
+	held=$!
+	n=0
+	while [ ! -e $held_file.ok ] && [ $n -lt 100 ]; do sleep 0.05; n=$((n + 1)); done
+}
+# fill GROUP MIB FILE: that much file data, charged to the group.
+fill() { at "$1" dd if=/dev/zero of="$3" bs=64k count=$(($2 * 16)) 2>/dev/null; }
+# soon FILE TEXT: waits up to three seconds for the text in it.
+soon() {
+	n=0
+	while [ $n -lt 60 ]; do
+		case "$(cat "$1")" in *"$2"*) echo "$1: $2"; return;; esac
+		sleep 0.05
+		n=$((n + 1))
+	done
+	echo "$1: not $2: $(cat "$1")"
+}
+# ended PID: waits up to three seconds for its end.
+ended() {
+	n=0
+	while [ -e /proc/$1 ] && [ "$(cut -d' ' -f3 /proc/$1/stat 2>/dev/null)" != Z ] && [ $n -lt 60 ]; do
+		sleep 0.05
+		n=$((n + 1))
+	done
+	[ $n -lt 60 ] && echo "process: gone" || echo "process: alive"
+}
+sleeper() { sleep 1000 & pid=$!; }
