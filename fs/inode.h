@@ -49,6 +49,7 @@ struct inode {
 	struct owner *owner;         /* [I] group of the creator, referenced */
 	_Atomic(void *) pipe;        /* [a] FIFO: its buffer while somebody has it open */
 	_Atomic(void *) locks;       /* [a] flock and fcntl locks (fs/locks.c) */
+	_Atomic bool mapped;         /* [a] some space has mapped it; never goes back */
 	_Atomic int writers;         /* [a] files open for writing; < 0: writing denied (exec) */
 	struct rcu_head rcu;
 };

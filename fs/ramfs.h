@@ -26,6 +26,8 @@ static inline void ramfs_count_pages(struct super *s, int64_t n)
 }
 
 void ramfs_evict(struct inode *i);
+/* fs/vm_truncate.c: @i was cut off at page @from; nobody keeps pages from there on mapped.  Sleeps. */
+void vm_file_truncated(struct inode *i, uint64_t from);
 extern const struct inode_ops ramfs_file_iops;
 
 #endif /* FS_RAMFS_H */

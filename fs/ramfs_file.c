@@ -115,6 +115,8 @@ static int ramfs_truncate(struct inode *i, loff_t size)
 	before = page_index_count(i->pages);
 	page_index_truncate(i->pages, keep);
 	ramfs_count_pages(i->super, (int64_t)page_index_count(i->pages) - (int64_t)before);
+	if (atomic_load_explicit(&i->mapped, memory_order_seq_cst))
+		vm_file_truncated(i, keep);
 	if (size & (PAGE_SIZE - 1)) { /* what the file may grow over again reads as zero */
 		struct page *p = page_index_lookup(i->pages, (uint64_t)size >> PAGE_SHIFT);
 

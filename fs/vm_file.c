@@ -34,6 +34,8 @@ int vm_file_check(struct file *f, unsigned *flags)
 		return err;
 	if (!(*flags & VM_SHARED) || (f->mode & FMODE_WRITE))
 		*flags |= VM_MAYWRITE;
+	if (f->inode)
+		atomic_store_explicit(&f->inode->mapped, true, memory_order_seq_cst);
 	return 0;
 }
 

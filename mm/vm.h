@@ -93,6 +93,12 @@ bool vm_next_area(struct vm_space *s, uintptr_t addr, struct vm_area_info *out);
  */
 bool vm_shared_key(struct vm_space *s, uintptr_t addr, uint64_t *object, uint64_t *offset);
 
+/*
+ * The file of this vm_file_key() was cut off at page @from: takes pages from there on out of the
+ * tables, copies of private mappings included.  A fault under way asks the file again.  Sleeps.
+ */
+void vm_zap_file(struct vm_space *s, uint64_t key, uint64_t from);
+
 /* Frees what it can of a dying space at once (OOM killer). */
 void vm_reap(struct vm_space *s);
 

@@ -257,6 +257,26 @@ void vm_put(struct vm_space *s)
 		vm_destroy(s);
 }
 
+void vm_zap_file(struct vm_space *s, uint64_t key, uint64_t from)
+{
+	struct vm_gather g;
+
+	mutex_lock(&s->lock);
+	gather_init(&g, s);
+	for (unsigned i = 0; i < s->nr; i++) {
+		struct vm_area *a = s->areas[i];
+		uint64_t first = a->off >> PAGE_SHIFT, skip = from > first ? from - first : 0;
+
+		if (!a->file || skip >= (a->end - a->start) >> PAGE_SHIFT ||
+		    vm_file_key(a->file) != key)
+			continue;
+		vm_zap(&g, a->start + (skip << PAGE_SHIFT), a->end);
+		s->seq++;
+	}
+	gather_finish(&g);
+	mutex_unlock(&s->lock);
+}
+
 #define REAP_WAIT_NS (20 * NSEC_PER_MSEC)
 
 /**

@@ -16,6 +16,7 @@
 
 #include "tests/host/mm_stub.h"
 #include "fs/internal.h"
+#include "fs/ramfs.h"
 #include "fs/sys.h"
 #include "mm/page_cache.h"
 
@@ -25,6 +26,9 @@ long syscall(long nr, ...);
 
 struct spinlock process_lock = SPINLOCK_INIT("process");
 
+void vm_file_truncated(struct inode *i, uint64_t from)
+{
+}
 void owner_get(struct owner *o)
 {
 }
