@@ -25,6 +25,7 @@
 
 #include "arch/arch.h"
 #include "kernel/counts.h"
+#include "kernel/lockstat.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/thread.h"
@@ -44,6 +45,41 @@ struct lock_node {
 
 static unsigned lock_spins = 100;
 PARAM_UINT("lock.spins", lock_spins, 0, 1000000, PARAM_RW, "looks at a held lock before halting");
+
+DEFINE_PER_CPU(struct lock_sites, lock_sites) __cacheline_aligned;
+
+static struct lock_site *site_of(uintptr_t at)
+{
+	struct lock_sites *all = &this_cpu(lock_sites);
+
+	for (unsigned i = 0; i < LOCK_SITES; i++) {
+		struct lock_site *s = &all->s[(at / 4 + i) % LOCK_SITES];
+		uintptr_t a = atomic_load_explicit(&s->at, memory_order_relaxed);
+
+		if (!a)
+			atomic_store_explicit(&s->at, at, memory_order_relaxed);
+		if (!a || a == at)
+			return s;
+	}
+	return &all->s[LOCK_SITES];
+}
+
+static void add(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+void lock_note_wait(const void *at, uint64_t since)
+{
+	struct lock_site *s = site_of((uintptr_t)at);
+	uint64_t ns = clock_ns() - since;
+
+	add(&s->waits, 1);
+	add(&s->total_ns, ns);
+	if (ns > atomic_load_explicit(&s->worst_ns, memory_order_relaxed))
+		atomic_store_explicit(&s->worst_ns, ns, memory_order_relaxed);
+}
 
 /* Waits until the releaser has brought the node to @state. */
 static void wait_for(struct lock_node *n, int state)
@@ -79,7 +115,7 @@ static bool take_free(struct spinlock *l, uintptr_t *w)
 	return false;
 }
 
-void spin_lock_slow(struct spinlock *l)
+static void lock_slow(struct spinlock *l)
 {
 	struct lock_node n = { .cpu = cpu_id() };
 	uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
@@ -105,6 +141,14 @@ void spin_lock_slow(struct spinlock *l)
 							memory_order_relaxed,
 							memory_order_relaxed));
 	wait_for(&n, NODE_GRANTED);
+}
+
+void spin_lock_slow(struct spinlock *l)
+{
+	uint64_t since = clock_ns();
+
+	lock_slow(l);
+	lock_note_wait(__builtin_return_address(0), since);
 }
 
 /* Moves the word's stack of waiters, newest first, behind the sorted list. */

@@ -15,6 +15,7 @@
  */
 #include "kernel/lock.h"
 #include "kernel/counts.h"
+#include "kernel/lockstat.h"
 #include "kernel/errno.h"
 #include "kernel/lock_debug.h"
 #include "kernel/log.h"
@@ -139,8 +140,12 @@ void mutex_lock(struct mutex *m)
 {
 	might_sleep();
 	lock_debug_wait(m);
-	if (unlikely(!lock_fast(m)))
+	if (unlikely(!lock_fast(m))) {
+		uint64_t since = clock_ns();
+
 		(void)lock_slow(m, false);
+		lock_note_wait(__builtin_return_address(0), since);
+	}
 	lock_debug_got(m);
 }
 

@@ -98,6 +98,14 @@ def test_stat_says_what_changed(run, program):
     assert "rc 0" in done.out and re.search(r"^\d+$", done.out, re.M)
 
 
+def test_lockstat(run):
+    done = run("for i in 1 2 3 4; do (for j in 1 2 3; do ls -R /proc >/dev/null 2>&1; done) & done;"
+               " wait; cat /proc/lockstat", "--smp", "4")
+    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) +(\d+)$", done.out, re.M)
+    assert rows and all(int(r[1]) for r in rows), done.out
+    assert sum(int(r[1]) for r in rows) > 10
+
+
 def test_inherit_and_command_status(run):
     done = run("perf stat -x , -e page-faults sh -c 'for i in 1 2 3; do /bin/true; done; exit 7';"
                " echo status $?; perf stat -x , -e page-faults -- /bin/true;"
