@@ -32,7 +32,7 @@ void slab_map_for_each(void (*fn)(const struct slab_range *r, void *arg), void *
 			if (!(pfn & 4095))
 				cond_resched();
 			if (p->kind != PAGE_SLAB ||
-			    !(__atomic_load_n(&p->flags, __ATOMIC_RELAXED) & PG_head))
+			    !(atomic_load_explicit(&p->flags, memory_order_relaxed) & PG_head))
 				continue;
 			c = known(p->cache);
 			if (!c || p->order != c->order)

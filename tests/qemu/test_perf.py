@@ -57,8 +57,8 @@ def test_switches(run, program):
                "--smp", "1", "--add", program)
     cs = counts(done.out)["context-switches"]
     assert cs[0] == cs[1] and cs[2] == cs[3]
-    # Two switches a round trip, the start may differ by one or two; other threads switch, too.
-    assert 3996 <= cs[2] - cs[0] <= 4100
+    # Two switches a round trip; a few more at the start, and when other threads run.
+    assert 998 <= cs[0] <= 1060 and 4998 <= cs[2] <= 5060
     done = run("perf stat -x , -e cs perfcount switch 500; grep ctxt /proc/stat", "--smp", "1",
                "--add", program)
     assert counts(done.out)["context-switches"][0] <= int(re.search(r"ctxt (\d+)", done.out)[1])

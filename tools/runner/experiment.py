@@ -36,7 +36,8 @@ def add_options(parser):
     add("--types", choices=("1", "2"), help="perfswitch: PMUs with group events (both)")
     add("--l2", choices=("low", "high"), help="perfswitch: pressure on the second-level cache")
     add("--l3", choices=("low", "high"), help="perfswitch: pressure on the third-level cache")
-    add("--turns", type=int, default=1000, metavar="N", help="perfswitch: turns of the token (1000)")
+    add("--turns", type=int, default=1000, metavar="N",
+        help="perfswitch: turns of the token (1000)")
 
 
 def boots(args):

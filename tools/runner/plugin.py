@@ -148,5 +148,6 @@ def prepare(config, tmp):
         elif os.path.exists(name.partition(",")[0]):
             out.append(Other(name))
         else:
-            raise machine.UsageError(f"--plugin: insns, cachelines or a file expected, not {name!r}")
+            raise machine.UsageError(
+                f"--plugin: insns, cachelines or a file expected, not {name!r}")
     return out

@@ -111,8 +111,8 @@ def print_profiles(records):
                      number(total["stock"], 2), ""])
         for line in layout(["function", "direct %", "stock %", "in Linux 4.13"], rows):
             print(line)
-    print("\npublished (Linux 4.13): page_counter_cancel 2.13 % and __sk_mem_reduce_allocated 1.14 %"
-          "\nleave the top of the list with stock.")
+    print("\npublished (Linux 4.13): page_counter_cancel 2.13 % and"
+          " __sk_mem_reduce_allocated 1.14 %\nleave the top of the list with stock.")
 
 
 # What was published for Linux (v4.11, 058fe1c0440e), microseconds: (types, L2, L3): before, after.
@@ -129,20 +129,21 @@ PUBLISHED_SWITCH = {
 def print_perfswitch(records):
     """Cost of a switch between groups by both variants, published figures beside."""
     rows = [r for r in records if r.get("record") == "perfswitch"]
-    header = ["variant", "types", "L2", "L3", "PMUs", "idle", "contexts", "p10 ns", "p50 ns", "p90 ns",
-              "insns", "published us (10 50 90 %)"]
+    header = ["variant", "types", "L2", "L3", "PMUs", "idle", "contexts", "p10 ns", "p50 ns",
+              "p90 ns", "insns", "published us (10 50 90 %)"]
     cells = []
     for r in rows:
         published = PUBLISHED_SWITCH.get((r["types"], r["l2"], r["l3"]))
         cells.append([r["variant"], str(r["types"]), r["l2"], r["l3"], str(r["registered"]),
-                      str(r["pmus"]), number(r["contexts"] / r["switches"], 1) if r["switches"] else "-",
+                      str(r["pmus"]),
+                      number(r["contexts"] / r["switches"], 1) if r["switches"] else "-",
                       number(r["p10_ns"], 0), number(r["p50_ns"], 0), number(r["p90_ns"], 0),
                       number(r.get("insns")),
                       published[r["variant"] == "active"] if published else "-"])
     for line in layout(header, cells):
         print(line)
-    print("\npublished: Linux before (all) and after (active) v4.11; its rows are an Intel server's,\n"
-          "in emulation caches mean little: there compare instructions and contexts.")
+    print("\npublished: Linux before (all) and after (active) v4.11; its rows are an Intel"
+          " server's,\nin emulation caches mean little: there compare instructions and contexts.")
 
 
 def print_table(name, records, config):
