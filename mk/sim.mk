@@ -12,7 +12,7 @@ SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner
 	mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c \
 	mm/memcg_config.c net/sock_mem.c
 # What simulates.
-SIM_REST := $(wildcard arch/sim/*.c) kernel/string.c kernel/printf.c
+SIM_REST := $(wildcard arch/sim/*.c tests/sim/lib/*.c) kernel/string.c kernel/printf.c
 SIM_TSAN := -fsanitize=thread -Wno-tsan
 
 SIM_CORE_OBJ := $(SIM_CORE:%.c=$(O)/sim/core/%.o)
@@ -39,9 +39,10 @@ $(SIM_PROGRAMS): $(O)/sim/%: $(O)/sim/rest/tests/sim/%.o $(SIM_CORE_OBJ) $(SIM_R
 
 .PHONY: sim check-sim explore
 ## make sim           the accounting core on 72 simulated CPUs: published against simulated, who
-##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records)
+##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records;
+##                    MACHINE=tests/sim/machines/NAME.conf)
 sim: $(O)/sim/recipe
-	$(Q)$< $(if $(QUICK),--quick) $(if $(JSON),--json $(JSON))
+	$(Q)$< $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) $(if $(JSON),--json $(JSON))
 
 ## make explore       charge, uncharge, drain, limits, removal under thousands of schedules
 ##                    (SEEDS=N, SEED=N replays one)

@@ -178,7 +178,7 @@ void memcg_config_init(void)
 {
 	const struct preset *p = &presets[preset_index];
 	bool packed = said.packed >= 0 ? said.packed : p->packed;
-	size_t at = sizeof(struct account);
+	size_t at = ACCOUNT_END; /* what follows in the struct is padding */
 
 	memcg_config.preset = p->name;
 	memcg_config.enabled = strcmp(p->name, "off") != 0;

@@ -155,12 +155,16 @@ void sim_label_of(const void *addr, char *buf, size_t n)
 	for (unsigned i = 0; i < nr_labels; i++) {
 		const struct label *l = &labels[i];
 		const char *field = NULL;
+		size_t best = 0;
 
 		if (a < l->start || a >= l->start + l->size)
 			continue;
 		for (unsigned k = 0; k < l->nr; k++)
-			if (l->fields[k].offset <= (size_t)(a - l->start))
+			if (l->fields[k].offset <= (size_t)(a - l->start) &&
+			    (!field || l->fields[k].offset >= best)) {
+				best = l->fields[k].offset;
 				field = l->fields[k].name;
+			}
 		if (field)
 			snprintf(buf, n, "%s.%s", l->name, field);
 		else
@@ -168,4 +172,23 @@ void sim_label_of(const void *addr, char *buf, size_t n)
 		return;
 	}
 	snprintf(buf, n, "arena+%zu", (size_t)(a - arena));
+}
+
+void sim_label_line(const void *addr, char *buf, size_t n)
+{
+	const char *line = (const char *)((uintptr_t)addr & ~(uintptr_t)(CACHE_LINE - 1));
+	const struct label *best = NULL;
+
+	/* The object that begins last on the line or before it gives the name. */
+	for (unsigned i = 0; i < nr_labels; i++) {
+		const struct label *l = &labels[i];
+
+		if (l->start < line + CACHE_LINE && l->start + l->size > line &&
+		    (!best || l->start > best->start))
+			best = l;
+	}
+	if (best)
+		snprintf(buf, n, "%s %+td", best->name, line - best->start);
+	else
+		snprintf(buf, n, "arena %+td", line - arena);
 }

@@ -19,15 +19,33 @@
 
 #include "arch/arch.h"
 
-/* What an access costs, ns (or any unit), and how the machine behaves. */
+/*
+ * The machine: what an access costs (ns), and how its CPUs are arranged.  Numbered as
+ * Linux does: first one CPU of each core, socket by socket, then the cores' siblings.
+ */
 struct sim_machine {
-	uint32_t read_transfer;  /* a line comes from another CPU or memory, for reading */
-	uint32_t write_transfer; /* … for writing: others lose it */
-	uint32_t spread_percent; /* both vary evenly by so much up and down */
-	uint32_t hold;           /* a line that has come stays so long at least */
-	uint32_t hit;            /* access to a line that is there */
-	uint32_t rmw;            /* atomic read-modify-write on a line that is there */
+	uint32_t cpus;
+	uint32_t cores_per_socket;
+	uint32_t threads_per_core; /* siblings share their caches */
+	uint32_t read_transfer;    /* a line comes from another socket, for reading */
+	uint32_t write_transfer;   /* … for writing: others lose it */
+	uint32_t shared_read;      /* a line that nobody may write: many can have it at once */
+	uint32_t near_percent;     /* from a core of the same socket: so much of that */
+	uint32_t spread_percent;   /* both vary evenly by so much up and down */
+	uint32_t hold;             /* a line that has come stays so long at least */
+	uint32_t hit;              /* access to a line that is there */
+	uint32_t rmw;              /* atomic read-modify-write on a line that is there */
+	uint32_t restart;          /* from the end of one that waited for its line to what follows */
+	uint32_t pages_per_message; /* the workload: 10 KiB charge so many pages */
+	uint32_t pages_per_charge; /* … so many at a time */
+	double pair_mbps;          /* … one pair of sender and receiver without accounting */
 };
+extern const struct sim_machine sim_machine_default;
+/* Sets one value by its name in a machine file; false: no such name. */
+bool sim_machine_set(struct sim_machine *m, const char *name, double value);
+double sim_machine_get(const struct sim_machine *m, unsigned i, const char **name); /* i-th; NULL after the last */
+/* Reads a file of "name = value" lines; prints what is wrong with it and returns false. */
+bool sim_machine_read(struct sim_machine *m, const char *path);
 
 enum sim_mode { SIM_COST, SIM_EXPLORE };
 
@@ -58,8 +76,8 @@ void sim_label_percpu(const void *template_start, size_t size, const char *name,
 /* Line transfers so far; sim_count(false) stops counting (set-up). */
 void sim_count(bool on);
 uint64_t sim_transfers(void);
-/* Prints the fields by transfers, at most @rows, each divided by @per. */
-void sim_print_transfers(double per, const char *unit, unsigned rows);
+/* Prints the lines by transfers, at most @lines, with their fields, each divided by @per. */
+void sim_print_transfers(double per, const char *unit, unsigned lines);
 
 /* ---- inside arch/sim ---- */
 
@@ -87,5 +105,8 @@ bool sim_tracked(const void *addr);
 size_t sim_line_of(const void *addr);
 uintptr_t sim_percpu_copy(unsigned cpu);
 void sim_label_of(const void *addr, char *buf, size_t n);
+void sim_label_line(const void *addr, char *buf, size_t n); /* names the line that @addr is on */
+void sim_sharing_reset(void);
+void sim_note_transfer(const void *addr, bool write, bool near, uint64_t waited);
 
 #endif /* ARCH_SIM_SIM_H */
