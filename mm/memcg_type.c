@@ -98,24 +98,25 @@ void memcg_freeze_update(struct memcg *m)
 	}
 }
 
-/* What @m wishes has changed: its processes hear of it.  memcg_lock held. */
-static void pass_down(struct memcg *m)
+/* What @m or one above wishes has changed: its processes hear of it.  False: nothing new.  memcg_lock held. */
+static bool pass_down(struct memcg *m)
 {
 	bool on = m->freeze ||
 		  (m->parent && atomic_load_explicit(&m->parent->freezing, memory_order_relaxed));
 	struct process *p;
 
 	if (on == atomic_load_explicit(&m->freezing, memory_order_relaxed))
-		return;
+		return false;
 	atomic_store_explicit(&m->freezing, on, memory_order_seq_cst);
 	list_for_each_entry(p, &m->procs, memcg_link)
 		if (memcg_freeze_hook)
 			memcg_freeze_hook(p);
+	return true;
 }
 
 void memcg_set_freeze(struct memcg *m, bool on)
 {
-	struct memcg *last = NULL;
+	bool news = false;
 
 	mutex_lock(&memcg_mutex);
 	spin_lock(&process_lock); /* no thread comes or goes */
@@ -123,15 +124,14 @@ void memcg_set_freeze(struct memcg *m, bool on)
 	if (m->freeze != on) {
 		m->freeze = on;
 		for (struct memcg *d = m; d; d = memcg_next(d, m))
-			pass_down(d);
-		/* Leaves first: an update stops where nothing changes. */
+			news |= pass_down(d);
+		/* Who waits for a change that an ancestor has made already or prevents is told, too. */
+		if (!news)
+			memcg_events_changed(m);
+		/* Each may change by itself, and then those above it again. */
 		for (struct memcg *d = m; d; d = memcg_next(d, m))
-			if (list_empty(&d->children))
-				memcg_freeze_update(d);
-		last = m;
+			memcg_freeze_update(d);
 	}
-	if (last)
-		memcg_freeze_update(last);
 	spin_unlock(&memcg_lock);
 	spin_unlock(&process_lock);
 	mutex_unlock(&memcg_mutex);
