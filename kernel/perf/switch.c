@@ -350,6 +350,8 @@ void perf_regroup(void)
 	uint64_t mask[MAX_CPUS / 64] = { 0 };
 	bool any = false;
 
+	if (!atomic_load_explicit(&sched_switch_hook, memory_order_seq_cst))
+		return; /* no events at all */
 	for_each_cpu(cpu) {
 		/* A reading from outside: an event that comes at this moment reads the group itself. */
 		if (!nr_group(&per_cpu(perf_cpu, cpu)))
