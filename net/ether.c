@@ -127,6 +127,63 @@ void ether_rx(struct pbuf *p)
 		pbuf_free(p);
 }
 
+/* May @b follow @a in one packet that the device cuts into segments of @mss? */
+static bool mergeable(const struct pbuf *a, const struct pbuf *b, unsigned mss)
+{
+	const uint8_t *x = a->head + a->th, *y = b->head + b->th;
+	unsigned hlen = a->end - a->th;
+
+	return a->len && b->len && a->len % mss == 0 && b->len <= mss && b->end - b->th == hlen &&
+	       a->flags == b->flags && (a->flags & PB_CSUM_PARTIAL) && a->len + b->len + hlen <= 65000 &&
+	       !memcmp(x, y, 4) && get_be32(x + 4) + a->len == get_be32(y + 4) &&
+	       !memcmp(x + 8, y + 8, 5) && (x[13] & ~0x08) == 0x10 && (y[13] & ~0x09) == 0x10 &&
+	       !memcmp(x + 14, y + 14, 2) && !memcmp(x + 18, y + 18, hlen - 18);
+}
+
+/* Appends the payload of @b to that of @a.  False without memory or room. */
+static bool append(struct pbuf *a, struct pbuf *b)
+{
+	if (a->data != b->data || a->off + a->len != b->off) {
+		struct pdata *both;
+
+		if (a->data->nr + b->data->nr > PDATA_FRAGS)
+			return false;
+		both = pdata_join(a->data, a->off, a->len, b->data, b->off, b->len);
+		if (!both)
+			return false;
+		pdata_put(a->data);
+		a->data = both;
+		a->off = 0;
+	}
+	a->len += b->len;
+	return true;
+}
+
+void ether_merge(struct pqueue *q, struct netdev *dev, unsigned mss)
+{
+	struct pqueue out = { 0 };
+	struct pbuf *a = NULL, *b;
+
+	while ((b = pqueue_pop(q))) {
+		uint16_t sum;
+		uint8_t *h;
+
+		if (!a || !(dev->features & (addr_is_v4(&a->dst) ? NETDEV_TSO4 : NETDEV_TSO6)) ||
+		    !mergeable(a, b, mss) || !append(a, b)) {
+			pqueue_push(&out, b);
+			a = b;
+			continue;
+		}
+		h = a->head + a->th;
+		h[13] |= b->head[b->th + 13];
+		a->gso_size = (uint16_t)mss;
+		sum = (uint16_t)~csum_fold(csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
+		memcpy(h + 16, &sum, 2);
+		pbuf_free(b);
+	}
+	*q = out;
+}
+
 unsigned ether_flow_hash(const struct pbuf *p)
 {
 	uint32_t h = p->src.d[3] ^ p->dst.d[3];

@@ -155,7 +155,13 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 		if (!p->dev && route_lookup(&p->dst, &rt) == 0)
 			p->dev = rt.dev;
 		if (p->dev && !p->dev->loopback) {
-			sum = pbuf_csum(p, IPPROTO_TCP);
+			if (p->dev->features & NETDEV_CSUM) { /* the device completes it */
+				sum = (uint16_t)~csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
+								       IPPROTO_TCP));
+				p->flags |= PB_CSUM_PARTIAL;
+			} else {
+				sum = pbuf_csum(p, IPPROTO_TCP);
+			}
 			memcpy(h + 16, &sum, 2);
 		}
 	}

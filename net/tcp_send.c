@@ -62,8 +62,11 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 		*out = s;
 		return n;
 	}
-	/* A stream will fill a new element: one charge for all of it. */
-	if (!s && tp->snd_nxt != tp->snd_una && !tp->nodelay && n < goal) {
+	/*
+	 * A stream on loopback will fill a new element: one charge for all of it.  Elsewhere an
+	 * element is many segments, and the charge alone would fill a young buffer.
+	 */
+	if (!s && tp->loopback && tp->snd_nxt != tp->snd_una && !tp->nodelay && n < goal) {
 		extra = goal - n + TRUESIZE_ROUND;
 		if (sock_mem_charge(&tp->sk.mem, cost + extra, CHARGE_NOSLEEP))
 			extra = 0;

@@ -2,6 +2,7 @@
 /*
  * TCP sockets: life, ownership, and the calls that open and close connections.
  */
+#include "net/ether.h"
 #include "net/tcp.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
@@ -74,6 +75,8 @@ void tcp_flush(struct tcp_sock *tp)
 {
 	struct pbuf *p;
 
+	if (tp->outq.count > 1 && tp->dev->features)
+		ether_merge(&tp->outq, tp->dev, tp->mss);
 	while ((p = pqueue_pop(&tp->outq)))
 		ip_output(p, IPPROTO_TCP, p->ttl, p->tos);
 }

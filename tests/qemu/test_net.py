@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""The network device: user networking, real clients and servers on the host."""
+
+import hashlib
+import http.server
+import os
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import ROOT, TALLY
+
+BYTES = 10_000_000
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def data():
+    return os.urandom(BYTES)
+
+
+@pytest.fixture
+def web(data):
+    """An HTTP server on the host's loopback: its port; GET gives the data, PUT checks it."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+
+
+class Guest:
+    """A guest that runs a text while the test talks to it; ready once it prints READY."""
+
+    def __init__(self, text, *args):
+        self.process = subprocess.Popen(
+            [TALLY, "run", "--smp", "2", "--mem", "512M", "--timeout", "60", "--exec", text, *args],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=ROOT)
+        self.lines = []
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.startswith("READY"):
+                break
+
+    def __enter__(self):
+        return self
+
+    def finish(self):
+        out, err = self.process.communicate(timeout=90)
+        assert self.process.returncode == 0, out + err
+        return self.lines + out.splitlines()
+
+    def __exit__(self, *exc):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(timeout=20)
+
+
+def test_without_device(run):
+    done = run("ifconfig -a | grep -c Link; test ! -e /proc/net/none; cat /proc/net/route")
+    assert done.status == 0
+    assert done.out.splitlines()[0] == "1"
+
+
+def test_dhcp(run):
+    done = run("ifconfig eth0; route -n; cat /proc/net/pnp; ping -c 2 10.0.2.2; cat /proc/net/arp",
+               "--net", "user")
+    assert done.status == 0, done.out + done.err
+    assert "inet addr:10.0.2.15  Bcast:10.0.2.255  Mask:255.255.255.0" in done.out
+    assert "0.0.0.0         10.0.2.2        0.0.0.0         UG" in done.out
+    assert "nameserver 10.0.2.3" in done.out
+    assert "2 packets received, 0% packet loss" in done.out
+
+
+def test_static_address(run):
+    done = run("ifconfig eth0; ping -c 1 10.0.2.2; ifconfig eth0 10.0.2.30 netmask 255.255.255.0;"
+               "route add default gw 10.0.2.2; ping -c 1 10.0.2.2 && ifconfig eth0",
+               "--net", "user", "--append", "ip=10.0.2.20::10.0.2.2:255.255.255.0::eth0:off")
+    assert done.status == 0, done.out + done.err
+    assert "inet addr:10.0.2.20" in done.out
+    assert "inet addr:10.0.2.30" in done.out
+    assert done.out.count("1 packets received") == 2
+
+
+def test_ipv6(run):
+    """Link-local and advertised address, with duplicate detection before."""
+    done = run("sleep 3; ifconfig eth0; ping6 -c 1 fe80::2; cat /proc/net/if_inet6", "--net", "user")
+    assert done.status == 0, done.out + done.err
+    assert "Scope:Link" in done.out and "fec0::5054:ff:fe12:3456/64" in done.out
+    assert "1 packets received" in done.out
+
+
+def test_wget_from_host(run, web, data):
+    done = run(f"wget -q -O /tmp/f http://10.0.2.2:{web}/f && md5sum < /tmp/f;"
+               f"wget -O - http://10.0.2.2:{free_port()}/", "--net", "user")
+    assert done.out.split()[0] == hashlib.md5(data).hexdigest()
+    assert "refused" in done.out
+
+
+def test_host_to_guest(data):
+    """10 MB to the guest over a forwarded port, then the same 10 MB back."""
+    port = free_port()
+    with Guest("nc -l -p 7000 > /tmp/f & sleep 0.5; echo READY; wait; md5sum < /tmp/f;"
+               "nc -l -p 7000 < /tmp/f",
+               "--net", f"user,{port}-7000") as guest:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+            s.sendall(data)
+            s.shutdown(socket.SHUT_WR)
+            while s.recv(65536):
+                pass
+        back = b""
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+                s.settimeout(30)
+                try:
+                    while len(back) < BYTES:
+                        piece = s.recv(1 << 20)
+                        if not piece:
+                            break
+                        back += piece
+                except ConnectionResetError:
+                    pass
+            if back:
+                break
+            time.sleep(0.3)
+        lines = guest.finish()
+    assert hashlib.md5(data).hexdigest() in " ".join(lines)
+    assert back == data
+
+
+def test_httpd(data, tmp_path):
+    """busybox httpd in the guest answers a client on the host, many times."""
+    path = tmp_path / "f"
+    path.write_bytes(data[:1_000_000])
+    port = free_port()
+    with Guest("httpd -p 80 -h /www; sleep 0.5; echo READY; sleep 50", "--net", f"user,{port}-80",
+               "--add", f"{path}:/www/f") as guest:
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+                s.settimeout(30)
+                s.sendall(b"GET /f HTTP/1.0\r\n\r\n")
+                got = b""
+                while piece := s.recv(65536):
+                    got += piece
+            head, _, body = got.partition(b"\r\n\r\n")
+            assert b" 200 " in head.splitlines()[0]
+            assert body == data[:1_000_000]
+        assert guest.process.poll() is None
+
+
+@pytest.mark.parametrize("parameter", ["net.noevent=1", "net.queues=1"])
+def test_variants(run, web, data, parameter):
+    done = run(f"wget -q -O - http://10.0.2.2:{web}/f | md5sum", "--net", "user", "--append", parameter)
+    assert done.out.split()[0] == hashlib.md5(data).hexdigest()
