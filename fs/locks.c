@@ -213,8 +213,13 @@ long file_lock_fcntl(struct file *f, unsigned cmd, void __user *arg)
 	base = u.whence == SEEK_SET   ? 0
 	       : u.whence == SEEK_CUR ? f->pos
 				      : atomic_load_explicit(&f->inode->size, memory_order_relaxed);
-	want.start = base + u.start;
-	want.end = u.len > 0 ? want.start + u.len - 1 : INT64_MAX;
+	if (__builtin_add_overflow(base, u.start, &want.start))
+		return -EOVERFLOW;
+	want.end = INT64_MAX;
+	if (u.len > 0 && __builtin_add_overflow(want.start, u.len - 1, &want.end))
+		return -EOVERFLOW;
+	if (want.start < 0)
+		return -EINVAL;
 	if (u.len < 0) {
 		want.end = want.start - 1;
 		want.start += u.len;

@@ -54,6 +54,19 @@ SYSCALL(sched_getaffinity, int tid, unsigned len, uint64_t __user *mask)
 	return err ? err : (long)need;
 }
 
+/* Its own process's threads, or those of a program of the same user. */
+static bool may_move(const struct thread *t)
+{
+	const struct process *me = current->process, *p;
+	bool may;
+
+	rcu_read_lock();
+	p = __atomic_load_n(&t->process, __ATOMIC_ACQUIRE);
+	may = p == me || !me->euid || (p && (p->uid == me->euid || p->euid == me->euid));
+	rcu_read_unlock();
+	return may;
+}
+
 SYSCALL(sched_setaffinity, int tid, unsigned len, const uint64_t __user *mask)
 {
 	uint64_t m[MAX_CPUS / 64] = { 0 };
@@ -65,7 +78,7 @@ SYSCALL(sched_setaffinity, int tid, unsigned len, const uint64_t __user *mask)
 	t = get_thread(tid);
 	if (IS_ERR(t))
 		return PTR_ERR(t);
-	err = thread_set_affinity(t, m, ARRAY_SIZE(m));
+	err = may_move(t) ? thread_set_affinity(t, m, ARRAY_SIZE(m)) : -EPERM;
 	thread_put(t);
 	return err;
 }

@@ -6,6 +6,7 @@
  */
 #include "net/ether.h"
 #include "kernel/errno.h"
+#include "kernel/process.h"
 
 struct abi_ifreq {
 	char name[16];
@@ -335,6 +336,23 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 	return -ENOTTY;
 }
 
+/* Requests that change the machine's addresses and routes: root's. */
+static bool changes(unsigned cmd)
+{
+	switch (cmd) {
+	case SIOCADDRT:
+	case SIOCDELRT:
+	case SIOCSIFFLAGS:
+	case SIOCSIFADDR:
+	case SIOCSIFBRDADDR:
+	case SIOCSIFNETMASK:
+	case SIOCSIFMTU:
+	case SIOCDIFADDR:
+		return true;
+	}
+	return false;
+}
+
 long if_ioctl(int family, unsigned cmd, void __user *arg)
 {
 	struct netdev *dev;
@@ -343,6 +361,8 @@ long if_ioctl(int family, unsigned cmd, void __user *arg)
 
 	if (cmd == SIOCGIFCONF)
 		return ifconf(arg);
+	if (changes(cmd) && current_process()->euid)
+		return -EPERM;
 	if (cmd == SIOCADDRT || cmd == SIOCDELRT)
 		return family == AF_INET6 ? v6_route(cmd, arg) : v4_route(cmd, arg);
 	if (family == AF_INET6 && (cmd == SIOCSIFADDR || cmd == SIOCDIFADDR))

@@ -35,6 +35,19 @@ static bool file_nonblock(struct file *f)
 	return atomic_load_explicit(&f->flags, memory_order_relaxed) & O_NONBLOCK;
 }
 
+static bool is_root(void)
+{
+	return current_process()->euid == 0;
+}
+
+/* Ports below 1024 are for the machine's own services. */
+static bool may_bind(const union sockaddr_any *a)
+{
+	unsigned port = get_be16(&a->in.port); /* at the same place in both families */
+
+	return (a->family != AF_INET && a->family != AF_INET6) || !port || port >= 1024 || is_root();
+}
+
 static int addr_in(union sockaddr_any *a, const void __user *addr, unsigned len)
 {
 	if (len > sizeof(*a))
@@ -64,6 +77,10 @@ long sys_socket(int family, int type, int protocol)
 
 	if (type & ~(SOCK_TYPE_MASK | SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
+	/* Whoever has one can forge and overhear. */
+	if ((type & SOCK_TYPE_MASK) == SOCK_RAW && (family == AF_INET || family == AF_INET6) &&
+	    !is_root())
+		return -EPERM;
 	f = socket_file(family, type, protocol);
 	return IS_ERR(f) ? PTR_ERR(f) : fd_file(f, flags);
 }
@@ -134,6 +151,8 @@ long sys_bind(int fd, const void __user *addr, int len)
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	ret = addr_in(&a, addr, (unsigned)len);
+	if (!ret && !may_bind(&a))
+		ret = -EACCES;
 	if (!ret)
 		ret = s->ops->bind ? s->ops->bind(s, &a, (unsigned)len) : -EOPNOTSUPP;
 	fput(f);

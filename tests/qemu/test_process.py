@@ -149,3 +149,10 @@ def test_descriptors_nobody_takes(run):
     assert lines[0] == "scm ok" and lines[1] == "scm ok", r.out + r.err
     before, after = map(int, lines[2].split())
     assert after <= before + 64, r.out
+
+
+@pytest.mark.parametrize("name", ["perms", "trunc"])
+def test_small(run, name):
+    """Permissions; mappings of files that are cut off.  The programs say the same on Linux."""
+    r = run(name, "--smp", 2, "--add", build(name))
+    assert r.out.strip() == name + " ok" and r.status == 0
