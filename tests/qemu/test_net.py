@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import ROOT, TALLY
+from conftest import OUT, ROOT, TALLY
 
 BYTES = 10_000_000
 
@@ -170,3 +170,34 @@ def test_httpd(data, tmp_path):
 def test_variants(run, web, data, parameter):
     done = run(f"wget -q -O - http://10.0.2.2:{web}/f | md5sum", "--net", "user", "--append", parameter)
     assert done.out.split()[0] == hashlib.md5(data).hexdigest()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                    reason="tap devices need root and /dev/net/tun")
+@pytest.mark.parametrize("queues", [1, 2])
+def test_tap(queues):
+    """Offloads and several queues, in a network namespace of its own; the peer is our netserver."""
+    netserver = os.path.join(OUT, "apps", "netserver")
+    text = ("ping -c 1 192.168.77.1 && netperf -4 -H 192.168.77.1 -l 1 -P 0 -t TCP_STREAM"
+            " && netperf -4 -H 192.168.77.1 -l 1 -P 0 -t TCP_SENDFILE && grep eth0 /proc/net/dev")
+    script = f"""
+ip link set lo up && ip tuntap add t0 mode tap {"multi_queue" if queues > 1 else ""} &&
+ip addr add 192.168.77.1/24 dev t0 && ip link set t0 up || exit 77
+{netserver} -D -4 > /dev/null 2>&1 & server=$!
+{TALLY} run --smp 2 --mem 512M --net tap:t0 --queues {queues} --timeout 50 \
+ --append 'ip=192.168.77.2::192.168.77.1:255.255.255.0::eth0:off' --exec '{text}'
+status=$?
+kill $server
+exit $status
+"""
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, cwd=ROOT, timeout=90, check=False)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no network namespace: " + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    rates = [float(line.split()[-1]) for line in lines if len(line.split()) == 5]
+    assert len(rates) == 2 and min(rates) > 1
+    sent = [line for line in lines if "eth0:" in line][0].split()
+    assert int(sent[9]) > 1_000_000
+    assert int(sent[9]) / int(sent[10]) > 2000, "no packet was larger than the MTU"
