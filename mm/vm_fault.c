@@ -37,11 +37,43 @@ static void map_page(struct vm_space *s, pte_t *e, struct page *p, uint64_t bits
 	pte_set(e, page_pte(p) | bits);
 }
 
-static int fault_anon(struct vm_space *s, const struct vm_area *a, pte_t *e)
+/*
+ * What is read before it was ever written: one page of zeroes for all, charged to
+ * nobody; the first write copies it like a page of a file.  Held for ever once made.
+ */
+static struct page *zero_page_get(void)
 {
-	struct page *p = vm_new_anon();
-	uint64_t bits = pte_prot(a->flags) | PTE_ANON;
+	static _Atomic(struct page *) zero;
+	struct page *p = atomic_load_explicit(&zero, memory_order_acquire), *other = NULL;
 
+	if (!p) {
+		p = page_alloc(0, PAGE_KERNEL, 0);
+		if (!p)
+			return NULL;
+		clear_page(page_virt(p));
+		if (!atomic_compare_exchange_strong_explicit(&zero, &other, p, memory_order_acq_rel,
+							     memory_order_acquire)) {
+			page_put(p);
+			p = other;
+		}
+	}
+	page_get(p);
+	return p;
+}
+
+static int fault_anon(struct vm_space *s, const struct vm_area *a, pte_t *e, bool write)
+{
+	uint64_t bits = pte_prot(a->flags) | PTE_ANON;
+	struct page *p;
+
+	if (!write && !(a->flags & VM_SHARED)) {
+		p = zero_page_get();
+		if (!p)
+			return -ENOMEM;
+		map_page(s, e, p, pte_prot(a->flags));
+		return 0;
+	}
+	p = vm_new_anon();
 	if (!p)
 		return -ENOMEM;
 	clear_page(page_virt(p));
@@ -233,7 +265,8 @@ static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
 		return -ENOMEM;
 	v = pte_get(e);
 	if (!v)
-		return a->file ? fault_file(s, a, addr, flags, e) : fault_anon(s, a, e);
+		return a->file ? fault_file(s, a, addr, flags, e) :
+				 fault_anon(s, a, e, flags & FAULT_WRITE);
 	if ((flags & FAULT_WRITE) && !(v & PTE_W)) {
 		if (a->flags & VM_SHARED) {
 			atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
