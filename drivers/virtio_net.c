@@ -270,6 +270,11 @@ static void vnet_start(struct netdev *dev, struct pbuf *p)
 	spin_lock(&q->tx_lock);
 	if (q->tx.nr_free < q->tx.size / 2)
 		tx_reclaim(q);
+	if (q->backlog.last && ether_grow(dev, q->backlog.last, p)) {
+		tx_push(q);
+		spin_unlock(&q->tx_lock);
+		return;
+	}
 	if (q->backlog.count >= TX_BACKLOG) {
 		spin_unlock(&q->tx_lock);
 		goto drop;

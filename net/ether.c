@@ -133,7 +133,7 @@ static bool mergeable(const struct pbuf *a, const struct pbuf *b, unsigned mss)
 	const uint8_t *x = a->head + a->th, *y = b->head + b->th;
 	unsigned hlen = a->end - a->th;
 
-	return a->len && b->len && a->len % mss == 0 && b->len <= mss && b->end - b->th == hlen &&
+	return a->len && b->len && mss && a->len % mss == 0 && b->len <= mss && b->end - b->th == hlen &&
 	       a->flags == b->flags && (a->flags & PB_CSUM_PARTIAL) && a->len + b->len + hlen <= 65000 &&
 	       !memcmp(x, y, 4) && get_be32(x + 4) + a->len == get_be32(y + 4) &&
 	       !memcmp(x + 8, y + 8, 5) && (x[13] & ~0x08) == 0x10 && (y[13] & ~0x09) == 0x10 &&
@@ -156,6 +156,34 @@ static bool append(struct pbuf *a, struct pbuf *b)
 		a->off = 0;
 	}
 	a->len += b->len;
+	return true;
+}
+
+/* A packet with its headers complete grows by @b, which it consumes; false: they don't fit. */
+bool ether_grow(struct netdev *dev, struct pbuf *a, struct pbuf *b)
+{
+	unsigned mss = a->gso_size ? a->gso_size : a->len;
+	uint8_t *h = a->head + a->th, *ip = a->head + a->nh;
+	uint16_t sum;
+
+	if (!(dev->features & (addr_is_v4(&a->dst) ? NETDEV_TSO4 : NETDEV_TSO6)) || a->proto != IPPROTO_TCP ||
+	    b->proto != IPPROTO_TCP || b->gso_size ||
+	    !addr_equal(&a->src, &b->src) || !addr_equal(&a->dst, &b->dst) || !mergeable(a, b, mss) ||
+	    !append(a, b))
+		return false;
+	h[13] |= b->head[b->th + 13];
+	a->gso_size = (uint16_t)mss;
+	sum = (uint16_t)~csum_fold(csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
+	memcpy(h + 16, &sum, 2);
+	if (addr_is_v4(&a->dst)) {
+		put_be16(ip + 2, (uint16_t)(a->end - a->nh + a->len));
+		put_be16(ip + 10, 0);
+		sum = csum_fold(csum_add(0, ip, 20, false));
+		memcpy(ip + 10, &sum, 2);
+	} else {
+		put_be16(ip + 4, (uint16_t)(a->end - a->nh - 40 + a->len));
+	}
+	pbuf_free(b);
 	return true;
 }
 

@@ -30,6 +30,8 @@ void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t
 unsigned ether_flow_hash(const struct pbuf *p); /* same for all packets of a connection we send */
 /* Merges neighbours in the queue that one packet of the device can carry. */
 void ether_merge(struct pqueue *q, struct netdev *dev, unsigned mss);
+/* The same for a packet @a that waits for room in the device; true: @b is consumed. */
+bool ether_grow(struct netdev *dev, struct pbuf *a, struct pbuf *b);
 
 extern const uint8_t ether_broadcast[6];
 
