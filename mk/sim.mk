@@ -35,9 +35,24 @@ $(SIM_PROGRAMS): $(O)/sim/%: $(O)/sim/rest/tests/sim/%.o $(SIM_CORE_OBJ) $(SIM_R
 	@echo "  SIMLD   $@"
 	$(Q)$(SIM_CC) -no-pie -o $@ $^ -lm
 
+# The same with faults to choose from (kernel/plant.h).
+SIM_PLANT_OBJ := $(SIM_CORE:%.c=$(O)/sim/planted/%.o) $(O)/sim/planted/tests/sim/explore.o
+$(filter-out %/explore.o,$(SIM_PLANT_OBJ)): $(O)/sim/planted/%.o: %.c mk/sim.mk
+	@mkdir -p $(@D)
+	@echo "  SIMCC   $< (planted)"
+	$(Q)$(SIM_CC) $(SIM_CFLAGS) $(SIM_TSAN) -DTALLY_PLANT -MMD -MP -c -o $@ $<
+	$(Q)objcopy --rename-section .data=simdata --rename-section .bss=simbss $@
+$(O)/sim/planted/tests/sim/explore.o: tests/sim/explore.c mk/sim.mk
+	@mkdir -p $(@D)
+	$(Q)$(SIM_CC) $(SIM_CFLAGS) -DTALLY_PLANT -MMD -MP -c -o $@ $<
+$(O)/sim/explore-planted: $(SIM_PLANT_OBJ) $(SIM_REST_OBJ)
+	@echo "  SIMLD   $@"
+	$(Q)$(SIM_CC) -no-pie -o $@ $^ -lm
+
+-include $(SIM_PLANT_OBJ:.o=.d)
 -include $(SIM_CORE_OBJ:.o=.d) $(SIM_REST_OBJ:.o=.d)
 
-.PHONY: sim check-sim explore
+.PHONY: sim check-sim explore explore-faults
 ## make sim           the accounting core on 72 simulated CPUs: published against simulated, who
 ##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records;
 ##                    MACHINE=tests/sim/machines/NAME.conf)
@@ -45,10 +60,15 @@ sim: $(O)/sim/recipe
 	$(Q)$< $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) $(if $(JSON),--json $(JSON))
 
 ## make explore       charge, uncharge, drain, limits, removal under thousands of schedules
-##                    (SEEDS=N, SEED=N replays one)
+##                    (SECS=N, 60 when not said; SEEDS=N instead; SEED=N SCENARIO=X replays one)
 explore: $(O)/sim/explore
-	$(Q)$< $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),20000))
+	$(Q)$< $(if $(SCENARIO),--scenario $(SCENARIO)) $(if $(SEED),--seed $(SEED),$(if \
+		$(SEEDS),--seeds $(SEEDS),--seconds $(or $(SECS),60)))
 
-## make check-sim     the simulator's own checks and a short exploration
-check-sim: $(O)/sim/recipe $(O)/sim/explore
+## make explore-faults  the explorer must find each planted fault within a minute
+explore-faults: $(O)/sim/explore-planted
+	$(Q)$< --faults 60
+
+## make check-sim     the simulator's own checks, a minute of exploration, planted faults
+check-sim: $(O)/sim/recipe $(O)/sim/explore $(O)/sim/explore-planted
 	$(Q)tests/sim/run.sh $^

@@ -53,6 +53,10 @@ static bool take_remainder(struct owner *o, uint64_t bytes)
 {
 	int32_t r = atomic_load_explicit(&o->remainder, memory_order_relaxed);
 
+	if (PLANTED(REMAINDER_PLAIN) && (uint64_t)(r & PART) >= bytes) {
+		atomic_store_explicit(&o->remainder, r - (int32_t)bytes, memory_order_relaxed);
+		return true;
+	}
 	do {
 		if ((uint64_t)(r & PART) < bytes)
 			return false;

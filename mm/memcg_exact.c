@@ -98,7 +98,8 @@ static bool settle(struct account *a, uint64_t pages, struct account **at, bool 
 		usage = pc->usage(level);
 		for_each_cpu(c)
 			if (c != me)
-				open += (int64_t)limbo_below(c, *at, &seq);
+				open += PLANTED(SETTLE_HASTY) ? 0
+							      : (int64_t)limbo_below(c, *at, &seq);
 		if (pc->undone(level) == undone &&
 		    usage - open + (int64_t)pages > pc->get(level, PC_MAX))
 			return true;
@@ -121,6 +122,10 @@ static bool raise_pressure(struct exact *x, struct account *a)
 		x->held[0] = x->held[--x->nr];
 	}
 	x->held[x->nr++] = a;
+	if (PLANTED(PRESSURE_WEAK)) {
+		atomic_store_explicit(&a->pressure, a->pressure + 1, memory_order_relaxed);
+		return true;
+	}
 	atomic_fetch_add_explicit(&a->pressure, 1, memory_order_seq_cst);
 	return true;
 }
@@ -136,8 +141,11 @@ enum exact_result memcg_exact_charge(struct account *a, uint64_t pages, struct a
 		struct account *level = *at;
 
 		spin_lock(&level->exact_lock);
-		if (raise_pressure(&x, level)) {
+		if (PLANTED(SWEEP_EARLY))
 			stock_sweep(level, NULL);
+		if (raise_pressure(&x, level)) {
+			if (!PLANTED(SWEEP_EARLY))
+				stock_sweep(level, NULL);
 			if (!wait_limbo(level, deadline))
 				atomic_fetch_add_explicit(&memcg_exact_unsure, 1,
 							  memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include "mm/owner.h"
 #include "mm/memcg.h"
 #include "mm/slab.h"
+#include "kernel/plant.h"
 
 struct owner root_owner = { .refs = 1, .users = 1 };
 _Atomic int64_t owners_alive;
@@ -88,9 +89,15 @@ void owner_add_bytes(struct owner *o, int64_t n)
 
 void owner_close(struct owner *o, struct owner *parent)
 {
-	if (parent != &root_owner)
+	if (PLANTED(CLOSE_WINDOW))
+		atomic_store_explicit(&o->account, NULL, memory_order_seq_cst);
+	if (parent != &root_owner && !PLANTED(REFERENCE_LOST))
 		owner_get(parent);
 	atomic_store_explicit(&o->parent, parent, memory_order_release);
+	if (PLANTED(CLOSE_WEAK)) {
+		atomic_store_explicit(&o->account, NULL, memory_order_release);
+		return;
+	}
 	atomic_store_explicit(&o->account, NULL, memory_order_seq_cst);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "mm/page_counter.h"
 #include "kernel/log.h"
+#include "kernel/plant.h"
 #include "kernel/string.h"
 
 #define LINE 64 /* bytes; what two CPUs can fight over */
@@ -158,7 +159,7 @@ static bool pc_try_charge(struct page_counter *pc, int64_t n, struct page_counte
 		int64_t most = atomic_load_explicit(&c->limit[PC_MAX], memory_order_seq_cst);
 
 		if (unlikely(now > most)) {
-			undo(pc, c->parent, n);
+			undo(pc, PLANTED(UNDO_FORGOTTEN) ? c : c->parent, n);
 			*refused = c;
 			return false;
 		}

@@ -35,6 +35,7 @@
 #define MM_STOCK_H
 
 #include "mm/memcg_internal.h"
+#include "kernel/plant.h"
 
 #define STOCK_WAYS    8
 #define STOCK_SETS    16
@@ -151,6 +152,10 @@ static __always_inline bool stock_take(struct stock_entry *e, uint64_t bytes)
 {
 	uint64_t w = atomic_load_explicit(&e->word, memory_order_relaxed);
 
+	if (PLANTED(TAKE_PLAIN) && (w & WORD_AMOUNT) >= bytes) {
+		atomic_store_explicit(&e->word, w - bytes, memory_order_relaxed);
+		return true;
+	}
 	do {
 		if (unlikely((w & WORD_AMOUNT) < bytes))
 			return false;
@@ -244,6 +249,8 @@ extern const char *const stock_counter_names[NR_STOCK_COUNTERS];
  */
 static inline void limbo_begin(struct stock_cpu *s, struct account *a, uint64_t pages)
 {
+	if (PLANTED(LIMBO_SKIPPED))
+		return;
 	atomic_store_explicit(&s->limbo_pages, pages, memory_order_relaxed);
 	stock_bump(&s->limbo_seq, 1);
 	atomic_store_explicit(&s->limbo, a, memory_order_seq_cst);

@@ -114,7 +114,6 @@ static void print_prediction(bool quick)
 	}
 }
 
-/* Messages on large machines: as many lines, fewer rounds. */
 static void print_tally(bool quick)
 {
 	static const unsigned sizes[] = { 72, 144, 288, 512 };
@@ -127,10 +126,11 @@ static void print_tally(bool quick)
 		struct setup s;
 		struct result last, group, root;
 
+		/* Batches grow with the CPUs: long enough for several. */
 		m.cpus = sizes[i];
-		s = config_setup(&configs[ROOT], &m, 2 * messages);
+		s = config_setup(&configs[ROOT], &m, 3 * messages * m.cpus / 72);
 		root = simulate(&s);
-		s = config_setup(&configs[TALLY], &m, 2 * messages);
+		s = config_setup(&configs[TALLY], &m, 3 * messages * m.cpus / 72);
 		last = simulate(&s);
 		s.groups = 0;
 		group = simulate(&s);
@@ -312,6 +312,7 @@ int main(int argc, char **argv)
 	bool quick = false, checks = false;
 	int c;
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	while ((c = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		if (c == 'q')
 			quick = true;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# make check-sim: runs the simulator's checks and a short exploration; closes with
-# "sim: N passed, N failed".  Arguments: the two programs.
+# make check-sim: runs the simulator's checks, a minute of exploration, and the search
+# for planted faults; closes with "sim: N passed, N failed".  Arguments: the programs.
 set -u
 passed=0
 failed=0
-for run in "$1 --check" "$2 --seeds ${SEEDS:-500}"; do
-	out=$(timeout 240 $run 2>&1)
+for run in "$1 --check" "$2 --seconds ${SECONDS_TO_EXPLORE:-60}" "$3 --faults 60"; do
+	out=$(timeout 400 $run 2>&1)
 	status=$?
 	echo "$out"
 	last=$(echo "$out" | tail -1)
