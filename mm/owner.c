@@ -47,11 +47,36 @@ static bool owner_ended(struct owner *o)
 	       !atomic_exchange_explicit(&o->freed, true, memory_order_seq_cst);
 }
 
+/*
+ * The lowest bit of parent: the reference on the next owner is dropped, or about to
+ * be, by who frees this one.  A reader may still stand here and go on from here, but
+ * may not shorten the chain: it would drop that reference once more.
+ */
+#define PARENT_DROPPED 1UL
+
+static struct owner *owner_parent(struct owner *o)
+{
+	uintptr_t p = (uintptr_t)atomic_load_explicit(&o->parent, memory_order_acquire);
+
+	return (struct owner *)(p & ~PARENT_DROPPED);
+}
+
+static struct owner *owner_drop_parent(struct owner *o)
+{
+	struct owner *p = atomic_load_explicit(&o->parent, memory_order_acquire);
+
+	while (p && !atomic_compare_exchange_weak_explicit(
+			    &o->parent, &p, (struct owner *)((uintptr_t)p | PARENT_DROPPED),
+			    memory_order_acq_rel, memory_order_acquire))
+		;
+	return p;
+}
+
 /* Frees @o and drops its reference to the next; a long chain goes without recursion. */
 static void owner_release(struct owner *o)
 {
 	while (o) {
-		struct owner *next = atomic_load_explicit(&o->parent, memory_order_acquire);
+		struct owner *next = owner_drop_parent(o);
 
 		call_rcu(&o->rcu, owner_free_rcu);
 		if (!next || next == &root_owner)
@@ -103,18 +128,18 @@ void owner_close(struct owner *o, struct owner *parent)
 
 /*
  * A closed owner whose parent is closed too is re-pointed to the grandparent.
- * Losing the exchange only means that somebody else did it.  The reference on
+ * Losing the exchange means that somebody else did it, or that @o is being freed.  The reference on
  * the old parent is dropped at once: readers that still stand on it are
  * protected by RCU.
  */
 static struct owner *chain_step(struct owner *o)
 {
-	struct owner *p = atomic_load_explicit(&o->parent, memory_order_acquire);
+	struct owner *p = owner_parent(o);
 	struct owner *g;
 
 	if (!owner_is_closed(p))
 		return p;
-	g = atomic_load_explicit(&p->parent, memory_order_acquire);
+	g = owner_parent(p);
 	if (!g)
 		return p;
 	if (g != &root_owner) {
@@ -152,7 +177,7 @@ unsigned owner_chain_length(struct owner *o)
 	unsigned n = 0;
 
 	while (owner_is_closed(o)) {
-		o = atomic_load_explicit(&o->parent, memory_order_acquire);
+		o = owner_parent(o);
 		n++;
 	}
 	return n;

@@ -27,7 +27,7 @@ struct account;
 struct owner {
 	/* Line 0: read by every walk, written when the group or its users change. */
 	__cacheline_aligned _Atomic(struct account *) account; /* [r] NULL once closed, for good */
-	_Atomic(struct owner *) parent;    /* [r] set before account is cleared; referenced */
+	_Atomic(struct owner *) parent;    /* [r] set before account is cleared; referenced; bit 0: mm/owner.c */
 	_Atomic uint32_t users;            /* [a] processes and sockets; 0: no stock is kept */
 	/* Line 1: written now and then. */
 	__cacheline_aligned _Atomic int64_t refs; /* [a] */
