@@ -11,9 +11,9 @@ struct spinlock memcg_lock = SPINLOCK_INIT("memcg_lock");
 struct mutex memcg_mutex = MUTEX_INIT(memcg_mutex, "memcg_mutex");
 static uint32_t next_id = 1; /* memcg_mutex */
 
-/* Children by (parent, name).  Fixed: 100 000 groups make chains of 25. */
-#define NAME_BUCKETS 4096
-static _Atomic(struct memcg *) names[NAME_BUCKETS]; /* changed under memcg_mutex, read under RCU */
+/* Children by (parent, name).  Fixed, 512 KiB: 100 000 groups make chains of two. */
+#define NAME_BUCKETS 65536
+static _Atomic(struct memcg *) *names; /* changed under memcg_mutex, read under RCU */
 
 static _Atomic(struct memcg *) *bucket_of(const struct memcg *parent, const char *name, size_t len)
 {
@@ -21,7 +21,8 @@ static _Atomic(struct memcg *) *bucket_of(const struct memcg *parent, const char
 
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ (unsigned char)name[i]) * 0x01000193u;
-	return &names[h % NAME_BUCKETS];
+	/* The multiplications leave the low bits of the last character alone. */
+	return &names[(h ^ h >> 15) % NAME_BUCKETS];
 }
 
 static void name_add(struct memcg *m)
@@ -95,7 +96,8 @@ void memcg_init(void)
 {
 	memcg_config_init();
 	memcg_root = memcg_alloc(NULL, "");
-	if (!memcg_root || !account_init() || !account_create(NULL, memcg_root) ||
+	names = kzalloc(NAME_BUCKETS * sizeof(*names), GFP_KERNEL);
+	if (!memcg_root || !names || !account_init() || !account_create(NULL, memcg_root) ||
 	    (memcg_config.enabled && !stock_init()))
 		panic("memcg: no memory for the root group");
 	memcg_root->id = next_id++;

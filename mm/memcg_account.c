@@ -29,6 +29,8 @@ struct account *account_create(struct account *parent, struct memcg *group)
 	a->group = group;
 	a->parent = parent;
 	a->depth = parent ? parent->depth + 1 : 0;
+	if (parent)
+		atomic_store_explicit(&parent->inner, true, memory_order_seq_cst);
 	spin_init(&a->exact_lock, "memcg_exact");
 	memcg_config.pc->init(account_counter(a), parent && account_counts(parent)
 						  ? account_counter(parent) : NULL);

@@ -69,6 +69,41 @@ void stock_fold(struct stock_cpu *s, struct stock_entry *e, struct owner *o, str
 	owner_add_bytes(o, bytes);
 }
 
+/* CPU @cpu may have an entry of @a's subtree from now on, whoever stands for its owner later. */
+static void set_holder(struct account *a, unsigned cpu)
+{
+	unsigned bit = cpu % HOLDER_BITS;
+	uint64_t m = 1ULL << bit % 64;
+
+	for (; a; a = a->parent)
+		if (!(atomic_load_explicit(&a->holders[bit / 64], memory_order_relaxed) & m))
+			atomic_fetch_or_explicit(&a->holders[bit / 64], m, memory_order_seq_cst);
+}
+
+static bool may_hold(struct account *a, unsigned cpu)
+{
+	unsigned bit = cpu % HOLDER_BITS;
+
+	return atomic_load_explicit(&a->holders[bit / 64], memory_order_seq_cst) >> bit % 64 & 1;
+}
+
+/*
+ * Where @top's subtree may have entries in a CPU's table.  An account that never had
+ * another below has only its own owner's, in one set.
+ */
+static unsigned first_entry(struct account *top, unsigned *end)
+{
+	unsigned first;
+
+	if (atomic_load_explicit(&top->inner, memory_order_seq_cst)) {
+		*end = STOCK_ENTRIES;
+		return 0;
+	}
+	first = stock_first(top->owner);
+	*end = first + STOCK_WAYS;
+	return first;
+}
+
 static unsigned batch_now(struct account *a)
 {
 	if (!account_counts(a) || atomic_load_explicit(&memcg_config.batch, memory_order_relaxed))
@@ -147,6 +182,7 @@ struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct
 		evict(s, i);
 	}
 	owner_get(o);
+	set_holder(a, cpu_id());
 	e = &s->table->entries[i];
 	stock_set_batch(e, batch_now(a));
 	atomic_store_explicit(&e->tight, false, memory_order_relaxed);
@@ -195,16 +231,6 @@ bool stock_allowed(struct owner *o, struct account *a)
 		if (atomic_load_explicit(&a->pressure, memory_order_seq_cst))
 			return false;
 	return true;
-}
-
-static void set_holder(struct account *a, unsigned cpu)
-{
-	unsigned bit = cpu % HOLDER_BITS;
-	uint64_t m = 1ULL << bit % 64;
-
-	for (; a; a = a->parent)
-		if (!(atomic_load_explicit(&a->holders[bit / 64], memory_order_relaxed) & m))
-			atomic_fetch_or_explicit(&a->holders[bit / 64], m, memory_order_seq_cst);
 }
 
 /* This CPU takes up to @want bytes of an entry back, all if @close. */
@@ -283,13 +309,6 @@ static uint64_t steal(struct stock_cpu *me, struct stock_cpu *s, unsigned i, str
 	}
 }
 
-static bool may_hold(struct account *a, unsigned cpu)
-{
-	unsigned bit = cpu % HOLDER_BITS;
-
-	return atomic_load_explicit(&a->holders[bit / 64], memory_order_seq_cst) >> bit % 64 & 1;
-}
-
 void stock_sweep(struct account *top, struct owner *only)
 {
 	struct stock_cpu *me = &this_cpu(stock_cpu);
@@ -328,10 +347,14 @@ void stock_return_owner(struct owner *o)
  */
 void stock_sum_deltas(struct account *top, int64_t out[NR_MEMCG_STATS])
 {
+	unsigned end, first = first_entry(top, &end);
+
 	for_each_cpu(c) {
 		struct stock_table *t = per_cpu(stock_cpu, c).table;
 
-		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
+		if (!may_hold(top, c))
+			continue;
+		for (unsigned i = first; i < end; i++) {
 			struct owner *o = atomic_load_explicit(&t->owners[i], memory_order_acquire);
 
 			if (!o || !account_is_under(owner_account(o), top))
@@ -361,6 +384,7 @@ uint64_t stock_fold_seq_sum(bool *busy)
 /* Sums over the open entries below @top: what they hold, or what they might. */
 static uint64_t sum_entries(struct account *top, bool most)
 {
+	unsigned end, first = first_entry(top, &end);
 	uint64_t sum = 0;
 
 	for_each_cpu(c) {
@@ -368,7 +392,7 @@ static uint64_t sum_entries(struct account *top, bool most)
 
 		if (!t || !may_hold(top, c))
 			continue;
-		for (unsigned i = 0; i < STOCK_ENTRIES; i++) {
+		for (unsigned i = first; i < end; i++) {
 			struct owner *o = atomic_load_explicit(&t->owners[i], memory_order_acquire);
 			uint64_t w = atomic_load_explicit(&t->entries[i].word, memory_order_relaxed);
 			uint64_t cap;
