@@ -60,3 +60,4 @@ include mk/tests.mk
 -include mk/host.mk
 -include mk/sim.mk
 -include mk/bench.mk
+-include mk/model.mk

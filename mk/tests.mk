@@ -11,6 +11,7 @@ endif
 ifneq ($(wildcard mk/sim.mk),)
 CHECK_PARTS += sim
 endif
+CHECK_PARTS += model
 CHECK_PARTS += qemu
 
 .PHONY: check check-layers check-qemu
