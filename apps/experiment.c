@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "apps/lib/groups.h"
 #include "apps/lib/kernel_files.h"
 #include "apps/lib/perfswitch.h"
 #include "apps/lib/recipe.h"
@@ -20,6 +21,7 @@ static void usage(int status)
 		"usage: experiment recipe|layout|batch|uncharge [-n CLIENTS] [-l SECONDS]\n"
 		"                  [-r ROUNDS] [--groups 1|N] [--presets NAME]\n"
 		"       experiment truth [-n PAIRS] [--bytes B]\n"
+		"       experiment groups [-n GROUPS]\n"
 		"       experiment perfswitch [--pmus N] [--types 1|2] [--l2 low|high]\n"
 		"                  [--l3 low|high] [-n TURNS]\n");
 	exit(status);
@@ -127,6 +129,7 @@ int main(int argc, char **argv)
 	struct recipe r = { .clients = 36, .rounds = 3, .groups = 1, .seconds = 10 };
 	struct perfswitch ps = { .turns = 1000 };
 	uint64_t bytes = 32 << 20;
+	unsigned groups = 1000;
 	const char *name, *presets = NULL;
 	char layout[32];
 	int opt;
@@ -142,6 +145,8 @@ int main(int argc, char **argv)
 		case 'n':
 			if (!strcmp(name, "perfswitch"))
 				ps.turns = (unsigned)number(optarg, "-n", 10, 1e8);
+			else if (!strcmp(name, "groups"))
+				groups = (unsigned)number(optarg, "-n", 1, 1e7);
 			else
 				r.clients = (unsigned)number(optarg, "-n", 1, 1024);
 			break;
@@ -188,6 +193,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(name, "truth"))
 		return truth_run(r.clients, bytes) < 0;
+	if (!strcmp(name, "groups"))
+		return groups_run(groups) < 0;
 	if (!strcmp(name, "perfswitch"))
 		return perfswitch_run(&ps) < 0;
 	if (!strcmp(name, "recipe"))

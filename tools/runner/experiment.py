@@ -16,14 +16,15 @@ import sys
 from runner import c2c, machine, session, table
 
 PRESETS = ("off", "linux-4.13", "linux-6.0", "linux-6.1", "linux-6.16", "tally")
-EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "perfswitch", "c2c")
+EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "groups", "perfswitch",
+               "c2c")
 
 
 def add_options(parser):
     """Options of the experiments."""
     add = parser.add_argument
     add("name", choices=EXPERIMENTS)
-    add("-n", type=int, default=36, metavar="N", help="clients or pairs (36)")
+    add("-n", type=int, default=36, metavar="N", help="clients, pairs or groups (36)")
     add("-l", type=float, default=10, metavar="SECONDS", help="length of a phase (10)")
     add("-r", type=int, default=3, metavar="ROUNDS", help="rounds (3)")
     add("--presets", default="tally", metavar="a,b", help="recipe: boots, one each (tally)")
@@ -62,6 +63,8 @@ def boots(args):
         return [(f"layout {v}", f"memcg=linux-6.0 memcg.layout={v}",
                  ["env", "EXPERIMENT_SLABS=1", "experiment", "layout", *common])
                 for v in ("packed", "split")]
+    if args.name == "groups":
+        return [(f"{args.n} groups", "", ["experiment", "groups", "-n", str(args.n)])]
     if args.name == "perfswitch":
         chosen = [w for key in ("types", "l2", "l3") if getattr(args, key)
                   for w in (f"--{key}", getattr(args, key))]

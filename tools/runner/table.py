@@ -83,6 +83,18 @@ def print_truth(records):
         print(line)
 
 
+def print_groups(records):
+    """What many groups cost."""
+    header = ["groups", "bytes each", "create us", "enter, touch us", "remove us",
+              "memory.stat us", "with ten", "left"]
+    keys = ("n", "bytes_per_group", "create_us", "walk_us", "remove_us", "stat_us", "stat10_us",
+            "left")
+    rows = [[number(r.get(key), int(key.endswith("_us"))) for key in keys]
+            for r in records if r.get("record") == "groups"]
+    for line in layout(header, rows):
+        print(line)
+
+
 # What gives charge back: our counterparts of page_counter_cancel and its callers, and of
 # __sk_mem_reduce_allocated.
 UNCHARGE = {
@@ -148,11 +160,13 @@ def print_perfswitch(records):
 
 def print_table(name, records, config):
     """The table of an experiment and the line that says how to read it."""
-    if not any(r.get("record") in ("recipe-tax", "truth", "perfswitch") for r in records):
+    if not any(r.get("record") in ("recipe-tax", "truth", "groups", "perfswitch") for r in records):
         return
     print()
     if name == "truth":
         print_truth(records)
+    elif name == "groups":
+        print_groups(records)
     elif name == "perfswitch":
         print_perfswitch(records)
     else:
