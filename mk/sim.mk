@@ -57,7 +57,9 @@ $(O)/sim/explore-planted: $(SIM_PLANT_OBJ) $(SIM_REST_OBJ)
 ##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records;
 ##                    MACHINE=tests/sim/machines/NAME.conf)
 sim: $(O)/sim/recipe
-	$(Q)$< $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) $(if $(JSON),--json $(JSON))
+	$(Q)SIM_COMMIT=$$(git describe --always --dirty 2>/dev/null) $< $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) \
+		--json $(or $(JSON),$(O)/sim/records.json)
+	$(if $(JSON)$(MACHINE),$(if $(MACHINE),,$(Q)cp $(JSON) $(O)/sim/records.json))
 
 ## make explore       charge, uncharge, drain, limits, removal under thousands of schedules
 ##                    (SECS=N, 60 when not said; SEEDS=N instead; SEED=N SCENARIO=X replays one)

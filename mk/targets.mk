@@ -18,6 +18,7 @@ PLUGINS := $(patsubst tools/plugin/%.c,$(O)/plugin/%.so,$(wildcard tools/plugin/
 run: $(O)/tally.elf
 	$(Q)$(TALLY) experiment recipe -n $(CLIENTS) -l $(SECS) -r $(ROUNDS) --presets $(PRESETS) \
 		--smp $(CPUS) $(if $(JSON),--json $(JSON))
+	$(Q)tools/sim-tax $(O)/sim/records.json
 
 ## make shell         a busybox shell in QEMU; Ctrl-A X leaves
 shell: $(O)/tally.elf
