@@ -159,7 +159,7 @@ static const struct file_ops kmsg_ops = {
 };
 
 #if !defined(TALLY_HOSTED)
-/* One write is one record line; see docs/parts/fs.md. */
+/* One write is one record line; see docs/fs.md. */
 static ssize_t rec_write(struct file *f, struct iov_iter *from, loff_t *pos)
 {
 	char *b = name_buffer();

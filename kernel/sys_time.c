@@ -131,7 +131,7 @@ SYSCALL(clock_getres, int which, struct timespec64 __user *out)
 	return put_user(((struct timespec64){ 0, 1 }), out);
 }
 
-/* The machine's clock cannot be set (docs/parts/process.md). */
+/* The machine's clock cannot be set (docs/process.md). */
 SYSCALL(clock_settime, int which, const struct timespec64 __user *ts)
 {
 	uint64_t ns;

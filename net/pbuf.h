@@ -22,7 +22,7 @@
 
 #define PDATA_FRAGS 20    /* 64 KiB in unaligned pages (17), with room for message boundaries */
 #define PBUF_HEAD   160   /* bytes: link 14, IPv6 40 or IPv4 60, TCP 60, and some extension headers */
-#define TRUESIZE_ROUND 256 /* bytes; see design of socket accounting, docs/parts/net.md */
+#define TRUESIZE_ROUND 256 /* bytes; see design of socket accounting, docs/net.md */
 
 struct frag {
 	struct page *page; /* head of the block */
