@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What fs/cgroupfs.c (the tree) and fs/cgroup_files.c (its files) share. */
+/* What fs/cgroupfs.c (the tree) and fs/cgroup_*files.c (its files) share. */
 #ifndef FS_CGROUP_H
 #define FS_CGROUP_H
 
@@ -29,8 +29,23 @@ struct cg_file {
 	int (*write)(struct memcg *m, char *text);
 	int (*write_as)(struct cg_opened *o, char *text); /* the same, for files that ask who opened them */
 };
-extern const struct cg_file cg_files[];
-extern const unsigned nr_cg_files;
+/* One table for each file of fs/ that has some; fs/cgroup_files.c puts them together. */
+extern const struct cg_file cg_core_files[], cg_memory_files[], cg_stat_files[], cg_swap_files[],
+	cg_pressure_files[];
+extern const unsigned nr_cg_core_files, nr_cg_memory_files, nr_cg_stat_files, nr_cg_swap_files,
+	nr_cg_pressure_files;
+#define CG_PROCS 0 /* cgroup.procs in cg_core_files */
+
+const struct cg_file *cg_file_at(unsigned i);      /* NULL behind the last */
+unsigned cg_file_index(const struct cg_file *f);   /* the other way round */
+
+/* Shared by the files' functions: 0 or -errno. */
+void cg_show_pages(struct seq *s, int64_t pages);                     /* bytes, or "max" */
+int cg_parse_amount(const char *s, const char *max, int64_t *pages);  /* @max: the word for no limit */
+int cg_parse_limit(const char *s, int64_t *pages);
+int cg_parse_int(const char *s, int *out);
+/* The group's own account, RCU held; NULL: the controller has just been taken away. */
+struct account *cg_own_account(struct memcg *m);
 
 /* What an inode stands for (inode->priv): a group's directory, or one of its files. */
 struct cg_node {
@@ -54,7 +69,7 @@ struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino);
 static inline uint64_t cg_file_ino(const struct memcg *m, const struct cg_file *f)
 {
 	/* Stable while the group lives: files of a group follow its directory. */
-	return ((uint64_t)m->id << 8) + (f ? 1 + (uint64_t)(f - cg_files) : 0);
+	return ((uint64_t)m->id << 8) + (f ? 1 + cg_file_index(f) : 0);
 }
 
 /* The group whose directory @f is, referenced; NULL if it is something else or removed. */

@@ -5,7 +5,7 @@
  *
  * A computed tree (fs/inode.h): dentries and inodes live while used, so a group
  * that nobody looks at costs no file-system memory.  The files are in
- * fs/cgroup_files.c.
+ * fs/cgroup_*files.c.
  *
  * Locks: a directory's inode->lock, in it memcg_mutex.  Neither is held while a
  *        file's text is copied from or to user memory.
@@ -149,8 +149,8 @@ static int cg_lookup(struct inode *dir, struct dentry *d)
 		i = cg_inode(dir->super, S_IFDIR | 0755, child, NULL);
 		goto attach;
 	}
-	for (unsigned k = 0; k < nr_cg_files; k++) {
-		const struct cg_file *f = &cg_files[k];
+	for (unsigned k = 0; cg_file_at(k); k++) {
+		const struct cg_file *f = cg_file_at(k);
 
 		if (strcmp(f->name, name->s) || !cg_file_shown(m, f))
 			continue;
@@ -229,9 +229,11 @@ static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 
 	if (!dir_emit_dots(f, fill, ctx, pos))
 		return 0;
-	for (; *pos < 2 + (loff_t)nr_cg_files; ++*pos) {
-		const struct cg_file *c = &cg_files[*pos - 2];
+	for (; *pos < CHILDREN; ++*pos) {
+		const struct cg_file *c = cg_file_at((unsigned)*pos - 2);
 
+		if (!c)
+			break;
 		if (cg_file_shown(m, c) &&
 		    fill(ctx, c->name, strlen(c->name),
 			 cg_file_ino(m, c), DT_REG, *pos + 1))

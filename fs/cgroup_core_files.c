@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.*: where processes are, which controllers children have, types, freezing,
+ * killing, limits of the tree.  Formats and input rules are Linux's.
+ */
+#include "fs/cgroup.h"
+
+static void print_pid(pid_t pid, void *seq)
+{
+	seq_printf(seq, "%d\n", pid);
+}
+
+static int procs_show(struct seq *s, struct memcg *m)
+{
+	if (m->threaded)
+		return -EOPNOTSUPP;
+	memcg_for_each_pid(m, print_pid, s);
+	return 0;
+}
+
+/* May a process go from one group to another?  As the one who opened the file, at what both are under. */
+static int may_move(struct memcg *from, struct memcg *to, void *arg)
+{
+	struct cg_opened *o = arg;
+	struct memcg_attr *a;
+
+	if (!o->euid)
+		return 0;
+	while (from != to) {
+		if (from->depth >= to->depth)
+			from = from->parent;
+		else
+			to = to->parent;
+	}
+	a = cg_attr_find(from, cg_file_ino(from, &cg_core_files[CG_PROCS]));
+	if (a && ((a->uid == o->euid && a->mode & 0200) || a->mode & 0002))
+		return 0;
+	return -EACCES;
+}
+
+static int attach(struct cg_opened *o, char *text, bool thread)
+{
+	int pid;
+
+	if (cg_parse_int(text, &pid) || pid < 0)
+		return -EINVAL;
+	return memcg_attach(o->node->group, pid, thread, may_move, o);
+}
+
+static int procs_write(struct cg_opened *o, char *text)
+{
+	return attach(o, text, false);
+}
+
+static int threads_write(struct cg_opened *o, char *text)
+{
+	return attach(o, text, true);
+}
+
+static int threads_show(struct seq *s, struct memcg *m)
+{
+	memcg_for_each_tid(m, print_pid, s);
+	return 0;
+}
+
+static int controllers_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%s\n", memcg_available(m) & MEMCG_CTL_MEMORY ? "memory" : "");
+	return 0;
+}
+
+static int subtree_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%s\n", m->control & MEMCG_CTL_MEMORY ? "memory" : "");
+	return 0;
+}
+
+static int subtree_write(struct memcg *m, char *text)
+{
+	unsigned on = 0, off = 0;
+
+	while (*text) {
+		char *word = text;
+
+		while (*text && *text != ' ')
+			text++;
+		if (*text)
+			*text++ = '\0';
+		if (!*word)
+			continue;
+		if (strcmp(word + 1, "memory"))
+			return -EINVAL;
+		if (*word == '+') {
+			on |= MEMCG_CTL_MEMORY;
+			off &= ~MEMCG_CTL_MEMORY;
+		} else if (*word == '-') {
+			off |= MEMCG_CTL_MEMORY;
+			on &= ~MEMCG_CTL_MEMORY;
+		} else {
+			return -EINVAL;
+		}
+	}
+	return memcg_control(m, on, off);
+}
+
+static int type_show(struct seq *s, struct memcg *m)
+{
+	mutex_lock(&memcg_mutex);
+	seq_printf(s, "%s\n", memcg_type_name(m));
+	mutex_unlock(&memcg_mutex);
+	return 0;
+}
+
+static int type_write(struct memcg *m, char *text)
+{
+	return strcmp(text, "threaded") ? -EINVAL : memcg_set_threaded(m);
+}
+
+static int freeze_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%d\n", m->freeze);
+	return 0;
+}
+
+static int freeze_write(struct memcg *m, char *text)
+{
+	int v, err = cg_parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 0 && v != 1)
+		return -ERANGE;
+	memcg_set_freeze(m, v);
+	return 0;
+}
+
+static int cgroup_events_show(struct seq *s, struct memcg *m)
+{
+	spin_lock(&memcg_lock);
+	seq_printf(s, "populated %d\nfrozen %d\n", memcg_populated(m), m->frozen);
+	spin_unlock(&memcg_lock);
+	return 0;
+}
+
+static int cgroup_stat_show(struct seq *s, struct memcg *m)
+{
+	mutex_lock(&memcg_mutex);
+	/* A removed group is gone at once: none is ever dying. */
+	seq_printf(s, "nr_descendants %u\nnr_dying_descendants 0\n", m->nr_descendants);
+	mutex_unlock(&memcg_mutex);
+	return 0;
+}
+
+static void show_count(struct seq *s, uint32_t n)
+{
+	if (n == UINT32_MAX)
+		seq_printf(s, "max\n");
+	else
+		seq_printf(s, "%u\n", n);
+}
+
+static int write_count(uint32_t *to, char *text)
+{
+	int v = -1, err = 0;
+
+	if (strcmp(text, "max"))
+		err = cg_parse_int(text, &v);
+	if (!err && v < 0 && strcmp(text, "max"))
+		err = -ERANGE;
+	if (err)
+		return err;
+	mutex_lock(&memcg_mutex);
+	*to = v == INT_MAX ? UINT32_MAX : (uint32_t)v; /* -1: max */
+	mutex_unlock(&memcg_mutex);
+	return 0;
+}
+
+static int max_depth_show(struct seq *s, struct memcg *m)
+{
+	show_count(s, m->max_depth);
+	return 0;
+}
+
+static int max_depth_write(struct memcg *m, char *text)
+{
+	return write_count(&m->max_depth, text);
+}
+
+static int max_descendants_show(struct seq *s, struct memcg *m)
+{
+	show_count(s, m->max_descendants);
+	return 0;
+}
+
+static int max_descendants_write(struct memcg *m, char *text)
+{
+	return write_count(&m->max_descendants, text);
+}
+
+static int kill_write(struct memcg *m, char *text)
+{
+	int v, err = cg_parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 1)
+		return -ERANGE;
+	if (m->threaded)
+		return -EOPNOTSUPP;
+	memcg_kill_all(m);
+	return 0;
+}
+
+const struct cg_file cg_core_files[] = {
+	[CG_PROCS] = { "cgroup.procs", 0644, 0, procs_show, NULL, procs_write },
+	{ "cgroup.controllers", 0444, 0, controllers_show, NULL, NULL },
+	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_EVENTS, cgroup_events_show, NULL, NULL },
+	{ "cgroup.freeze", 0644, CG_NOT_ROOT, freeze_show, freeze_write, NULL },
+	{ "cgroup.kill", 0200, CG_NOT_ROOT, NULL, kill_write, NULL },
+	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write, NULL },
+	{ "cgroup.max.descendants", 0644, 0, max_descendants_show, max_descendants_write, NULL },
+	{ "cgroup.stat", 0444, 0, cgroup_stat_show, NULL, NULL },
+	{ "cgroup.subtree_control", 0644, 0, subtree_show, subtree_write, NULL },
+	{ "cgroup.threads", 0644, 0, threads_show, NULL, threads_write },
+	{ "cgroup.type", 0644, CG_NOT_ROOT, type_show, type_write, NULL },
+};
+const unsigned nr_cg_core_files = ARRAY_SIZE(cg_core_files);
