@@ -114,6 +114,23 @@ static void make_way(const char *path)
 	do_unlinkat(AT_FDCWD, path, 0);
 }
 
+/* Owner 0 is what a new entry has. */
+static int give_to(const char *path, uint32_t uid, uint32_t gid)
+{
+	struct dentry *d;
+	int err;
+
+	if (!uid && !gid)
+		return 0;
+	err = path_lookup(AT_FDCWD, path, 0, &d);
+	if (err)
+		return err;
+	d->inode->uid = uid;
+	d->inode->gid = gid;
+	dentry_put(d);
+	return 0;
+}
+
 static int unpack_entry(struct unpack *u, const struct cpio_head *h, uint32_t mode,
 			const char *path, const char *data, size_t size)
 {
@@ -188,7 +205,7 @@ int initramfs_unpack_archive(const void *archive, size_t len)
 		return -ENOMEM;
 	while (!why) {
 		const struct cpio_head *h;
-		uint32_t mode, size, nlen;
+		uint32_t mode, size, nlen, uid, gid;
 		const char *name, *data;
 		int err;
 
@@ -206,7 +223,8 @@ int initramfs_unpack_archive(const void *archive, size_t len)
 			why = "has a header that does not begin with 070701 (compressed?)";
 			break;
 		}
-		if (!hex8(h->mode, &mode) || !hex8(h->filesize, &size) || !hex8(h->namesize, &nlen)) {
+		if (!hex8(h->mode, &mode) || !hex8(h->filesize, &size) ||
+		    !hex8(h->namesize, &nlen) || !hex8(h->uid, &uid) || !hex8(h->gid, &gid)) {
 			why = "has a number that is not hexadecimal";
 			break;
 		}
@@ -233,6 +251,8 @@ int initramfs_unpack_archive(const void *archive, size_t len)
 		path[0] = '/';
 		str_copy(path + 1, name, PATH_MAX_BYTES - 1);
 		err = unpack_entry(&u, h, mode, path, data, size);
+		if (!err)
+			err = give_to(path, uid, gid);
 		if (err)
 			pr_warn("initramfs: cannot make %s: error %d", path, -err);
 		else

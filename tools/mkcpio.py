@@ -12,8 +12,8 @@ Lines of a list ('#' starts a comment line; modes are octal):
     node  PATH MODE c|b MAJOR MINOR
     busybox PATH SOURCE          the program and a link for each of its applets
 
-Entries are sorted by path, missing parents are added, owner is root, times are
-0 and inode numbers count from 1.
+Entries are sorted by path, missing parents are added, owner is root in lists, times
+are 0 and inode numbers count from 1.
 """
 
 import argparse
@@ -25,15 +25,16 @@ import sys
 class Entry:
     """One file of the archive."""
 
-    def __init__(self, mode, data=b"", rdev=(0, 0)):
+    def __init__(self, mode, data=b"", rdev=(0, 0), owner=(0, 0)):
         self.mode = mode
         self.data = data
         self.rdev = rdev
+        self.owner = owner
 
 
 def header(ino, entry, name):
     """The 110 bytes before a name: '070701' and 13 fields of 8 hex digits."""
-    fields = (ino, entry.mode, 0, 0, 2 if stat.S_ISDIR(entry.mode) else 1, 0,
+    fields = (ino, entry.mode, *entry.owner, 2 if stat.S_ISDIR(entry.mode) else 1, 0,
               len(entry.data), 0, 0, entry.rdev[0], entry.rdev[1], len(name) + 1, 0)
     return b"070701" + b"".join(b"%08x" % f for f in fields)
 

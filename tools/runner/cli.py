@@ -31,6 +31,9 @@ def add_run_options(parser):
     add("--add", action="append", default=[], metavar="FILE[:PATH]",
         help="bring a file (or folder) into the guest; default path /usr/bin/NAME for programs,"
              " else /root/NAME")
+    add("--add-deb", action="append", default=[], metavar="PACKAGE",
+        help="bring a Debian package with the libraries it needs (downloaded by apt, kept below"
+             " $O/debs)")
     add("--json", metavar="OUT", help="records, one JSON object a line")
     add("--log", metavar="OUT", help="kernel log")
     add("--timeout", type=float, metavar="SECONDS", help="for the whole call")
@@ -68,7 +71,8 @@ def config_of(args):
     return machine.Config(
         out=os.environ.get("O", "build"), smp=args.smp, mem=args.mem, machine=args.machine,
         accel=args.accel, boot=boot, firmware=args.firmware, net=args.net, queues=args.queues,
-        append=" ".join(args.append), add=args.add, plugins=args.plugin, gdb=args.gdb)
+        append=" ".join(args.append), add=args.add, add_deb=args.add_deb,
+        plugins=args.plugin, gdb=args.gdb)
 
 
 def run(args):

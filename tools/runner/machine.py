@@ -9,20 +9,13 @@ import stat
 import subprocess
 
 import mkcpio
+from runner import deb
+from runner.common import ROOT, CannotStart, UsageError
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 QEMU = "qemu-system-x86_64"
 OVMF = (("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"),
         ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"))
 LARGEST_TEXT = 65535  # bytes of --exec that the kernel keeps
-
-
-class UsageError(Exception):
-    """The call makes no sense: exit status 2."""
-
-
-class CannotStart(Exception):
-    """Image or QEMU cannot be started: exit status 126."""
 
 
 @dataclasses.dataclass
@@ -40,6 +33,7 @@ class Config:
     queues: int = 1
     append: str = ""
     add: list = dataclasses.field(default_factory=list)
+    add_deb: list = dataclasses.field(default_factory=list)
     plugins: list = dataclasses.field(default_factory=list)
     gdb: bool = False
 
@@ -87,17 +81,28 @@ def need(program, package):
         raise CannotStart(f"{program} is missing (Debian package {package}; tools/setup installs)")
 
 
-def make_iso(config, module, tmp):
-    """A bootable ISO in @tmp with the image and, if given, the module."""
+def modules(config, tmp):
+    """Paths of the cpio archives that are unpacked over the initramfs, in order."""
+    paths = []
+    if config.add_deb:
+        paths.append(deb.archive(config.add_deb, config.out))
+    if config.add:
+        paths.append(os.path.join(tmp, "add.cpio"))
+        added_files(config.add, paths[-1])
+    return paths
+
+
+def make_iso(config, module_paths, tmp):
+    """A bootable ISO in @tmp with the image and the modules."""
     need("grub-mkrescue", "grub-common")
     need("xorriso", "xorriso")
     tree = os.path.join(tmp, "iso")
     os.makedirs(os.path.join(tree, "boot/grub"))
     shutil.copy(config.elf, os.path.join(tree, "boot/tally.elf"))
     lines = ["set timeout=0", 'menuentry "Tally" {', "\tmultiboot2 /boot/tally.elf"]
-    if module:
-        shutil.copy(module, os.path.join(tree, "boot/add.cpio"))
-        lines.append("\tmodule2 /boot/add.cpio add.cpio")
+    for number, path in enumerate(module_paths):
+        shutil.copy(path, os.path.join(tree, f"boot/add{number}.cpio"))
+        lines.append(f"\tmodule2 /boot/add{number}.cpio add{number}.cpio")
     lines.append("}")
     with open(os.path.join(tree, "boot/grub/grub.cfg"), "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")
@@ -169,10 +174,7 @@ def arguments(config, text, console, records, log, tmp):
     cmdline = f"console=ttyS0 records=ttyS1 {config.append}".strip()
     with open(os.path.join(tmp, "cmdline"), "w", encoding="utf-8") as f:
         f.write(cmdline)
-    module = None
-    if config.add:
-        module = os.path.join(tmp, "add.cpio")
-        added_files(config.add, module)
+    module_paths = modules(config, tmp)
     accel = "tcg,thread=multi" if config.accel == "tcg" else "kvm"
     argv = [QEMU, "-accel", accel, "-cpu", "max" if config.accel == "tcg" else "host",
             "-machine", config.machine, "-smp", config.smp, "-m", config.mem,
@@ -192,11 +194,11 @@ def arguments(config, text, console, records, log, tmp):
         argv += ["-fw_cfg", f"name=opt/tally/exec,file={tmp}/exec"]
     argv += net_arguments(config) + firmware_arguments(config, tmp)
     if config.boot == "iso":
-        argv += ["-cdrom", make_iso(config, module, tmp), "-boot", "d"]
+        argv += ["-cdrom", make_iso(config, module_paths, tmp), "-boot", "d"]
     else:
         argv += ["-kernel", config.elf]
-        if module:
-            argv += ["-initrd", module]
+        if module_paths:
+            argv += ["-initrd", ",".join(module_paths)]
     if config.gdb:
         argv += ["-s", "-S"]
     return argv
