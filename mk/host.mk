@@ -8,13 +8,18 @@
 #   $(O)/host/tsan/NAME_test    thread sanitizer
 #
 # Every program gets HOST_CORE; what else it needs it names in a line
-# "SOURCES: mm/slab.c net/*.c" in its first comment.  "FLAVOURS: asan" limits
+# "SOURCES: mm/slab.c net/*.c" in its first comment; @net stands for the network
+# stack without its files (HOST_NET) and what it needs.  "FLAVOURS: asan" limits
 # what it is built as, "LDLIBS: -lm" adds libraries.
 
 HOST_CC       ?= gcc
 HOST_FLAVOURS ?= plain asan tsan
 HOST_CORE     := $(addprefix kernel/,sched.c thread.c lock.c lock_debug.c mutex.c rwsem.c wait.c \
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
+
+HOST_NET := $(addprefix mm/,bootmem.c page_alloc.c page_stats.c each_cpu.c slab.c slab_slow.c kmalloc.c \
+	iov.c) $(filter-out $(addprefix net/,if_ioctl.c if_proc.c proc.c sock_file.c sys_socket.c), \
+	$(wildcard net/*.c))
 
 HOST_CFLAGS := -std=gnu11 -g -I. -Iarch/host -DTALLY_HOSTED -D_GNU_SOURCE -DCONFIG_DEBUG=1 \
 	-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-address-of-packed-member \
@@ -25,14 +30,15 @@ HOST_CFLAGS_tsan  := -O1 -fsanitize=thread $(if $(findstring clang,$(HOST_CC)),,
 HOST_CFLAGS_cov   := -O0 --coverage
 HOST_LDFLAGS      := -pthread -rdynamic
 
-HOST_TESTS := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/*_test.c)))
+HOST_TESTS := $(patsubst tests/host/%.c,%,$(sort $(wildcard tests/host/*_test.c tests/host/*/*_test.c)))
 host_note   = $(shell sed -n '1,40s/^.*$(2): *\([^*]*\).*/\1/p' tests/host/$(1).c)
-host_srcs   = $(sort $(HOST_CORE) tests/host/$(1).c $(wildcard $(call host_note,$(1),SOURCES)))
+host_srcs   = $(sort $(HOST_CORE) tests/host/$(1).c $(wildcard $(subst @net,$(HOST_NET),$(call host_note,$(1),SOURCES))))
 host_flavours = $(or $(call host_note,$(1),FLAVOURS),$(HOST_FLAVOURS))
 
 # $(1) test, $(2) flavour
 define HOST_PROGRAM
 $(O)/host/$(2)/$(1): $(patsubst %.c,$(O)/host/$(2)/obj/%.o,$(call host_srcs,$(1)))
+	@mkdir -p $$(@D)
 	@echo "  HOSTLD  $$@"
 	$$(Q)$$(HOST_CC) $$(HOST_CFLAGS_$(2)) $$(HOST_LDFLAGS) -o $$@ $$^ -lcmocka $(call host_note,$(1),LDLIBS)
 HOST_PROGRAMS += $(O)/host/$(2)/$(1)
@@ -56,5 +62,5 @@ $(foreach f,plain asan tsan cov,$(eval $(call HOST_COMPILE,$(f))))
 host-programs: $(HOST_PROGRAMS)
 
 ## make check-host    tests/host, plain and under the sanitizers (TEST=NAME for one program)
-check-host: $(if $(TEST),$(foreach p,$(HOST_PROGRAMS),$(if $(filter $(TEST)%,$(notdir $(p))),$(p))),$(HOST_PROGRAMS))
+check-host: $(if $(TEST),$(foreach p,$(HOST_PROGRAMS),$(if $(findstring /$(TEST),$(p)),$(p))),$(HOST_PROGRAMS))
 	$(Q)$(PYTHON) tests/host/run.py $^

@@ -32,6 +32,16 @@ void __noreturn host_run_here(unsigned nr_cpus, void (*fn)(void));
  */
 void host_boot_single(void);
 
+/**
+ * host_clock_virtual - from now on clock_ns() is @start and moves only by jumps
+ *
+ * An idle machine jumps to its next timer instead of waiting for it, so a test
+ * of minutes takes microseconds and always sees the same times.  One CPU only.
+ * @start: ns, not 0; not before the present clock
+ */
+void host_clock_virtual(uint64_t start);
+void host_clock_advance(uint64_t ns); /* @ns pass while something runs */
+
 extern size_t host_memory_bytes; /* size of "physical" memory; set before booting; default 256 MiB */
 
 void host_fail(const char *file, int line, const char *fmt, ...) __printf(3, 4);

@@ -3,7 +3,7 @@
  * TCP against a peer that the test plays, packet by packet, on a device of 1500
  * bytes: states, windows, resets, options, recovery, garbage.
  *
- * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/iov.c net/addr.c net/arp.c net/checksum.c net/config.c net/dhcp.c net/ether.c net/nd.c net/neigh.c net/dgram.c net/icmp.c net/init.c net/ip.c net/ipv4.c net/ipv6.c net/loopback.c net/netdev.c net/own.c net/pbuf.c net/ports.c net/raw.c net/route.c net/secret.c net/sock.c net/sock_mem.c net/tcp_ack.c net/tcp_cong.c net/tcp_hash.c net/tcp_input.c net/tcp_listen.c net/tcp_opt.c net/tcp_options.c net/tcp_output.c net/tcp_rcv.c net/tcp_recv.c net/tcp_sack.c net/tcp_send.c net/tcp_sock.c net/tcp_timer.c net/tcp_timewait.c net/udp.c net/unix.c
+ * SOURCES: @net
  * FLAVOURS: plain asan
  */
 #include <setjmp.h>
