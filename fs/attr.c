@@ -4,7 +4,7 @@
  */
 #include "fs/internal.h"
 #include "fs/sys.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 
 int inode_stat(struct inode *i, struct kstat *st)
 {

@@ -6,7 +6,7 @@
  * walks look at it under RCU.
  */
 #include "fs/internal.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 
 static struct kmem_cache *inode_cache;
 static _Atomic uint64_t next_dev = 1;

@@ -9,7 +9,7 @@
  * Locks: inode->lock over what a directory holds.
  */
 #include "fs/ramfs.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 
 #define RAMFS_MAGIC 0x858458f6
 #define TMPFS_MAGIC 0x01021994

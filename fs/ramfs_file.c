@@ -10,7 +10,7 @@
  *        under the inode's lock.
  */
 #include "fs/ramfs.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 
 static ssize_t ramfs_read(struct file *f, struct iov_iter *to, loff_t *pos)
 {

@@ -4,7 +4,7 @@
  * struct file.
  */
 #include "mm/vm_int.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 #include "mm/slab.h"
 #include "fs/vfs.h"
 #include "kernel/string.h"

@@ -27,8 +27,7 @@
 #include "kernel/work.h"
 #include "mm/memcg.h"
 #include "mm/page.h"
-#include "mm/page_cache.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
@@ -81,7 +80,7 @@ static const struct init_step early_steps[] = {
 	{ "copy routines", arch_init_copy },
 	{ "slab", slab_init },
 	{ "address spaces", vm_init },
-	{ "page index", page_cache_init },
+	{ "page index", page_index_init },
 	{ "vmalloc", vmalloc_init },
 	{ "scheduler", start_scheduler },
 	{ "CPUs", arch_init_smp },

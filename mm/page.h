@@ -16,7 +16,7 @@
 #include "kernel/list.h"
 
 struct owner;
-struct inode;
+struct mapping;
 struct kmem_cache;
 
 #define MAX_ORDER 10 /* largest block: 2^10 pages = 4 MiB */
@@ -43,8 +43,8 @@ struct page {
 	struct list_head lru;     /* [k] free list, LRU, subsystem's list */
 	union {
 		struct {                    /* file pages */
-			struct inode *inode; /* [k] under the inode's page index lock */
-			uint64_t index;      /* page number in the file */
+			struct mapping *mapping; /* [k] under the page index's lock; NULL: a memory file's, or cut off */
+			uint64_t index;          /* page number in the file */
 		};
 		struct {                    /* slab pages */
 			struct kmem_cache *cache;
@@ -67,6 +67,23 @@ _Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line"
 #define PG_head    (1u << 6)
 #define PG_buddy   (1u << 7) /* in a free list of the zone */
 #define PG_pcp     (1u << 8) /* in a per-CPU list */
+#define PG_writeback (1u << 9) /* on its way to the backing store */
+#define PG_readahead (1u << 10) /* a reader who gets here asks for the next window */
+#define PG_waiters (1u << 11) /* somebody may sleep until PG_locked or PG_writeback goes */
+
+static inline bool page_has(const struct page *p, uint32_t flags)
+{
+	return atomic_load_explicit(&p->flags, memory_order_acquire) & flags;
+}
+/* Return: the flags before. */
+static inline uint32_t page_flag_set(struct page *p, uint32_t flags)
+{
+	return atomic_fetch_or_explicit(&p->flags, flags, memory_order_acq_rel);
+}
+static inline uint32_t page_flag_clear(struct page *p, uint32_t flags)
+{
+	return atomic_fetch_and_explicit(&p->flags, ~flags, memory_order_acq_rel);
+}
 
 /* Allocation flags. */
 typedef unsigned gfp_t;

@@ -1,81 +1,200 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of one file, by page number.
+ * The page cache: pages of files that have a backing store.
  *
- * What:      a radix tree of 64-way nodes.  ramfs keeps a file's data in it;
- *            mmap and sendfile share the same pages.
- * Interface: page_index_lookup() for readers, page_index_get() to find or make
- *            a page, page_index_insert(), page_index_remove(),
- *            page_index_truncate().
- * Invariant: the index holds one reference to each page it contains.  A page
- *            that was removed lives on (and stays charged) until its mappings
- *            and packets let go of it.
- * Locks:     lookups take none (RCU and a speculative reference); changes take
- *            the index's own spinlock inside, so callers need no lock for the
- *            index itself.
+ * What:      a struct mapping ties one file's page index to whatever can read
+ *            and write its pages.  Pages come in by reading (read-ahead) or by
+ *            writing, become dirty, are written back, and leave by truncation
+ *            or because reclaim wants them.  Memory files (ramfs, shared
+ *            anonymous memory) have an index and no mapping: their pages never
+ *            leave but by truncation.
+ * Interface: mapping_init()/mapping_destroy(); page_cache_read() to find or
+ *            read a page, page_cache_add() for a page made by a writer,
+ *            page_mark_dirty(), mapping_truncate(), mapping_sync(); for reclaim
+ *            page_cache_evict().
+ * States of a page in a mapping's index:
+ *
+ *	locked, not uptodate    being read; nobody looks at its bytes
+ *	uptodate                readable; may be mapped
+ *	  + dirty               newer than the store; marked in the index, counted
+ *	  + writeback           on its way there; may become dirty again meanwhile
+ *	not uptodate, unlocked  its reading failed; who wants it tries again
+ *
+ * Invariants: a page is clean and not under write-back when it is evicted; a
+ *            page that is mapped writable is dirty, or about to be marked so by
+ *            the fault that holds the space's lock; p->mapping is set exactly
+ *            while the page is in the mapping's index; p->mapping does not
+ *            change while the page is locked.
+ * Locks:     page lock (a bit in p->flags, sleeps) -> index lock.  A thread that
+ *            holds a space's lock does not wait for a page.  Who copies from or to user memory
+ *            holds a reference and no page lock.
  */
 #ifndef MM_PAGE_CACHE_H
 #define MM_PAGE_CACHE_H
 
-#include "mm/page.h"
-#include "mm/memcg.h"
+#include "mm/page_index.h"
+#include "kernel/lock.h"
 
-struct page_index;
+#define RUN_PAGES 64 /* pages that one call of read_pages() or write_pages() gets at most */
 
-/* Empty index, or NULL without memory.  Context: thread, may sleep. */
-struct page_index *page_index_create(void);
+struct mapping_ops {
+	/*
+	 * Start reading @n consecutive pages (locked, not uptodate, in the
+	 * index).  For each page_read_done() is called once, now or later, even
+	 * if the call fails.
+	 */
+	void (*read_pages)(struct mapping *m, struct page **pages, unsigned n);
+	/*
+	 * Start writing @n consecutive pages (PG_writeback, references held by
+	 * the cache).  For each page_write_done() is called once, now or later.
+	 */
+	void (*write_pages)(struct mapping *m, struct page **pages, unsigned n);
+	/* Page @index is going to be written to: see that the store has a place.  0, -ENOSPC, -EIO … */
+	int (*prepare_write)(struct mapping *m, uint64_t index);
+	/* Write what the file system holds back about this file and wait.  May be NULL. */
+	int (*write_meta)(struct mapping *m);
+	/* A reference to whatever holds the mapping, for the write-back thread.  False: it is dying. */
+	bool (*tryget)(struct mapping *m);
+	void (*put)(struct mapping *m);
+};
 
-/* Removes all pages and frees the index.  Nobody else may use it any more.  Sleeps. */
-void page_index_destroy(struct page_index *idx);
-
-/**
- * page_index_lookup - find page number @n
- * Context: thread; does not sleep.  Return: page with a reference for the
- * caller, or NULL if there is none (a hole: reads as zeroes).
+/*
+ * Legend: [I] constant after mapping_init(), [a] atomic, [d] under the dirty
+ *         list's lock, [v] under areas_lock, [w] under wb_lock
  */
-struct page *page_index_lookup(struct page_index *idx, uint64_t n);
+struct mapping {
+	struct page_index *index;      /* [I] */
+	const struct mapping_ops *ops; /* [I] */
+	const _Atomic int64_t *size;   /* [I] the file's size, bytes; its owner changes it */
+	void *host;                    /* [I] the owner's */
+	_Atomic uint64_t nr_dirty;     /* [a] pages */
+	_Atomic uint64_t nr_writeback; /* [a] pages */
+	_Atomic uint32_t wb_errors;    /* [a] failed write-backs; who calls fsync compares */
+	_Atomic bool mapped_write;     /* [a] somebody may have it mapped writable and shared */
+	struct mutex wb_lock;          /* one writer at a time */
+
+	struct list_head dirty_link;   /* [d] */
+	uint64_t dirtied_at;           /* [d] clock_ns(), since when it has been dirty */
+	struct owner *dirty_owner;     /* [d] group of the first dirty page; referenced */
+
+	struct spinlock areas_lock;    /* after spaces' locks */
+	struct list_head areas;        /* [v] struct vm_area that map it, not yet visited ones first */
+	uint32_t walk;                 /* [w] number of the last walk over them */
+};
+
+/*
+ * mapping_init - an empty mapping
+ * Context: thread.  Return: 0 or -ENOMEM.
+ */
+int mapping_init(struct mapping *m, const struct mapping_ops *ops, const _Atomic int64_t *size,
+		 void *host) __must_check;
+/*
+ * Drops all pages, dirty ones included, and the index.  Nobody may use the mapping any
+ * more, but page_cache_evict() may still look at it: free it by RCU.  Sleeps.
+ */
+void mapping_destroy(struct mapping *m);
 
 /**
- * page_index_lookup_some - page numbers @first + i for the bits i of @want
- * @out: out[i] is set to a referenced page where there is one, else left alone
+ * page_cache_find - page @n if it is in the cache and uptodate
+ * Context: thread; does not sleep.  Return: referenced page, or NULL.
+ */
+struct page *page_cache_find(struct mapping *m, uint64_t n);
+
+/* Where a reader is, for read-ahead; one per open file. */
+struct ra_state {
+	uint64_t next;   /* the page behind the last one that was read */
+	uint64_t start;  /* window under way or read last: first page */
+	uint32_t size;   /* pages in it; 0: none */
+};
+
+/**
+ * page_cache_read - page @n, read from the store if need be
+ * @ra: the reader's state; NULL: read just this page
+ * @want: pages that the caller is going to read from @n on
  *
- * For a window that begins at a multiple of its size (at most 32), or not: then
- * only the part that shares a node with the first wanted page is looked at.
+ * Missing pages are charged as file pages to the current group.
+ * Context: thread; sleeps.
+ * Return: referenced, uptodate page, or ERR_PTR: -EIO (the store), -ENOMEM (no
+ * memory or the group's limit), -EINTR (being killed), -ENODATA (beyond the end).
  */
-void page_index_lookup_some(struct page_index *idx, uint64_t first, unsigned want,
-			    struct page **out);
+struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n, unsigned want);
 
 /**
- * page_index_get - find page number @n, or put a zeroed page there
- * @o: group that is charged (MEMCG_FILE) for a new page; NULL: nobody
- *
- * Context: thread, sleeps.  Return: page with a reference for the caller, or
- * ERR_PTR(-ENOMEM) (no memory, or the group's limit).
+ * page_cache_add - put @p, which the caller has filled, in as page @n
+ * Charged as a file page to the current group.  Context: thread; sleeps.
+ * Return: 0, -EEXIST, -ENOMEM.
  */
-struct page *page_index_get(struct page_index *idx, uint64_t n, struct owner *o);
+int page_cache_add(struct mapping *m, uint64_t n, struct page *p) __must_check;
+
+/* Reading of @p has ended: uptodate unless @err; unlocks it and drops the reader's reference. */
+void page_read_done(struct page *p, int err);
+/* Writing of @p has ended; drops the writer's reference. */
+void page_write_done(struct page *p, int err);
+
+/*
+ * @p has been written to, or mapped writable.  No-op for a page that was cut off.
+ * Context: thread, reference held; does not sleep.
+ */
+void page_mark_dirty(struct page *p);
+
+/*
+ * Pages >= @from leave the cache and all address spaces' way: waits for those being
+ * read or written.  The caller has made the file shorter and holds its lock.
+ */
+void mapping_truncate(struct mapping *m, uint64_t from);
+
+/*
+ * Clean pages that nobody uses leave the cache (drop_caches, umount).  Return: pages freed.
+ */
+uint64_t mapping_shrink(struct mapping *m);
 
 /**
- * page_index_insert - add @p as page number @n
- * @o: group that is charged one page MEMCG_FILE; NULL: nobody
+ * page_cache_evict - take a page out of the cache so that it can be used again
+ * @p: isolated from its LRU by the caller, who holds one reference
  *
- * Takes its own reference of @p, sets p->index, kind PAGE_FILE.  @p must not
- * be charged yet.
- * Context: thread, sleeps.  Return: 0, -EEXIST, -ENOMEM (nothing changed).
+ * Unmaps it where it is mapped.  Leaves what workingset_eviction() says in its place (mm/lru.h).
+ * Context: thread; may hold the lock of the current thread's space; does not
+ * wait for other spaces, pages or the store.
+ * Return: 0 (it is freed with the caller's reference), -EBUSY (referenced,
+ * locked, not evictable, or a space that maps it is locked), -EAGAIN (dirty, its
+ * write-back was asked for, or it is under way).
  */
-int page_index_insert(struct page_index *idx, uint64_t n, struct page *p, struct owner *o) __must_check;
+int page_cache_evict(struct page *p) __must_check;
+/* Can reclaim ever get it back?  False: page of a memory file. */
+static inline bool page_evictable(const struct page *p)
+{
+	return p->mapping != NULL;
+}
 
-/* Removes page number @n if it is there and drops the index's reference.  May sleep. */
-void page_index_remove(struct page_index *idx, uint64_t n);
+/* Write-back (mm/writeback.c). */
+/* Writes all dirty pages of @m that are dirty now and waits: 0 or the first error.  Not the metadata. */
+int mapping_write_wait(struct mapping *m, uint64_t first, uint64_t last);
+/* mapping_write_wait() of everything, and write_meta(). */
+int mapping_sync(struct mapping *m);
+/* Every dirty mapping, and wait (sync, syncfs: @host_filter NULL: all). */
+void writeback_all(void);
+/* Wakes the write-back thread; @o: pages of this group first.  Context: any thread; NULL is fine. */
+void writeback_kick(struct owner *o);
+/* A writer has dirtied pages: waits (bounded) while the machine or its group has too many. */
+void balance_dirty(void);
+/* Machine-wide, pages. */
+uint64_t writeback_nr_dirty(void);
+uint64_t writeback_nr_writeback(void);
 
-/* Removes all pages whose number is >= @from.  May sleep. */
-void page_index_truncate(struct page_index *idx, uint64_t from);
+/* Page lock (mm/page_lock.c). */
+bool page_trylock(struct page *p);
+void page_lock(struct page *p); /* sleeps */
+void page_unlock(struct page *p);
+void page_wait(struct page *p, uint32_t flag); /* sleeps until PG_locked or PG_writeback is clear */
+void page_flag_wake(struct page *p, uint32_t flag); /* clears it and wakes who waits */
 
-/* Number of pages in the index (st_blocks). */
-uint64_t page_index_count(const struct page_index *idx);
-
-/* First page number >= @from that is present (SEEK_DATA), or UINT64_MAX. */
-uint64_t page_index_next(struct page_index *idx, uint64_t from);
+/* Address spaces (mm/rmap.c). */
+/* Takes @p, locked, out of all tables without waiting: false if it is still mapped somewhere. */
+bool rmap_unmap(struct mapping *m, struct page *p);
+/* Makes pages [first, last] read-only in all tables, so that the next write faults.  Sleeps; wb_lock held. */
+void rmap_write_protect(struct mapping *m, uint64_t first, uint64_t last);
 
 void page_cache_init(void); /* after slab_init() */
+void writeback_init(void);  /* starts the write-back thread */
 
 #endif /* MM_PAGE_CACHE_H */

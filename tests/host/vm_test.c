@@ -3,7 +3,7 @@
  * Address spaces on software page tables: random mmap, munmap, mprotect, mremap,
  * madvise, fork and accesses, compared with a plain model page by page.
  *
- * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_cache.c mm/vm.c mm/vm_area.c mm/vm_pt.c mm/vm_fault.c mm/vm_fork.c mm/vm_teardown.c mm/vm_info.c mm/vm_advise.c mm/vm_remap.c
+ * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/vm.c mm/vm_area.c mm/vm_pt.c mm/vm_fault.c mm/vm_fork.c mm/vm_teardown.c mm/vm_info.c mm/vm_advise.c mm/vm_remap.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "kernel/rcu.h"
 #include "kernel/string.h"
 #include "kernel/thread.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vm_int.h"
@@ -264,7 +264,7 @@ static void check_all(struct model *m)
 static void start(void)
 {
 	page_alloc_init_percpu();
-	page_cache_init();
+	page_index_init();
 	vm_init();
 	stub_charging = true;
 	file.pages = page_index_create();

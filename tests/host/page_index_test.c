@@ -3,7 +3,7 @@
  * The per-file page index against a plain table, and lookups that race with
  * removal.
  *
- * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_cache.c
+ * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "tests/host/mm_stub.h"
 #include "kernel/rcu.h"
 #include "kernel/thread.h"
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 #include "mm/slab.h"
 
 #define SPAN 5000
@@ -27,7 +27,7 @@ static void against_table(void)
 	uint64_t seed = 9, have = 0;
 
 	page_alloc_init_percpu();
-	page_cache_init();
+	page_index_init();
 	page_stats(&before);
 	idx = page_index_create();
 	HOST_CHECK(idx);
@@ -140,7 +140,7 @@ static void racing(void)
 	uint64_t seed = 77;
 
 	page_alloc_init_percpu();
-	page_cache_init();
+	page_index_init();
 	shared = page_index_create();
 	atomic_store(&running, 3);
 	for (uintptr_t i = 0; i < 3; i++) {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Per-file page index: implements mm/page_cache.h.
+ * Per-file page index: implements mm/page_index.h.
  *
  * A node has 64 slots; @shift says which bits of the page number choose one
  * (0 in the lowest level, whose slots are pages).  A tree grows by putting a new
  * root above the old one, so a reader that holds an old root still finds
  * everything below it.  Nodes are freed by RCU; pages are found by a speculative
- * reference that is checked against the slot again.
+ * reference that is checked against the slot again.  A slot of the lowest level
+ * may hold a number instead (bit 0 set): the shadow of a page that was evicted.
  */
-#include "mm/page_cache.h"
+#include "mm/page_index.h"
 #include "mm/slab.h"
 #include "kernel/lock.h"
 #include "kernel/log.h"
@@ -21,7 +22,8 @@
 
 struct index_node {
 	unsigned shift; /* constant */
-	unsigned used;  /* slots in use, under the index lock */
+	unsigned used;  /* slots in use, shadows included; under the index lock */
+	uint64_t dirty; /* bit per slot: a dirty page is there or below; under the index lock */
 	struct rcu_head rcu;
 	_Atomic(void *) slot[NODE_SLOTS]; /* written under the index lock, read under RCU */
 };
@@ -29,7 +31,8 @@ struct index_node {
 struct page_index {
 	struct spinlock lock;
 	_Atomic(struct index_node *) root; /* written under lock */
-	_Atomic uint64_t count;            /* written under lock */
+	_Atomic uint64_t count;            /* pages; written under lock */
+	struct rcu_head rcu;               /* who evicts a page may still look */
 };
 
 static struct kmem_cache *node_cache;
@@ -41,6 +44,10 @@ static unsigned slot_of(const struct index_node *n, uint64_t at)
 static bool covers(const struct index_node *n, uint64_t at)
 {
 	return n->shift >= MAX_SHIFT || !(at >> n->shift >> NODE_BITS);
+}
+static bool is_shadow(const void *v)
+{
+	return (uintptr_t)v & 1;
 }
 /* Under the lock, or before the node is published. */
 static void *peek(struct index_node *n, unsigned i)
@@ -85,7 +92,7 @@ static struct page *slot_get(_Atomic(void *) *slot)
 	for (;;) {
 		struct page *p = atomic_load_explicit(slot, memory_order_acquire);
 
-		if (!p)
+		if (!p || is_shadow(p))
 			return NULL;
 		/* It may be freed and used for something else at this moment. */
 		if (page_get_unless_free(p)) {
@@ -165,16 +172,13 @@ static struct index_node *make_path(struct page_index *idx, uint64_t at, struct 
 	return n;
 }
 
-int page_index_insert(struct page_index *idx, uint64_t at, struct page *p, struct owner *o)
+int page_index_place(struct page_index *idx, uint64_t at, struct page *p, struct mapping *m,
+		     struct owner *o, uintptr_t *shadow)
 {
 	struct index_node *n, *spare = NULL;
+	void *old;
 	int err = 0;
 
-	if (o) {
-		err = memcg_charge_page(p, o, MEMCG_SHMEM, 0); /* every file is a memory file */
-		if (err)
-			return err;
-	}
 	for (;;) {
 		spin_lock(&idx->lock);
 		n = make_path(idx, at, &spare);
@@ -182,15 +186,17 @@ int page_index_insert(struct page_index *idx, uint64_t at, struct page *p, struc
 			break;
 		spin_unlock(&idx->lock);
 		spare = kmem_cache_alloc_for(node_cache, GFP_KERNEL, o);
-		if (!spare) {
-			err = -ENOMEM;
-			goto uncharge;
-		}
+		if (!spare)
+			return -ENOMEM;
 	}
-	if (peek(n, slot_of(n, at))) {
+	old = peek(n, slot_of(n, at));
+	if (old && !is_shadow(old)) {
 		err = -EEXIST;
 	} else {
+		if (shadow)
+			*shadow = (uintptr_t)old;
 		page_get(p);
+		p->mapping = m;
 		p->index = at;
 		page_set_kind(p, PAGE_FILE);
 		poke(n, slot_of(n, at), p);
@@ -199,7 +205,18 @@ int page_index_insert(struct page_index *idx, uint64_t at, struct page *p, struc
 	spin_unlock(&idx->lock);
 	if (spare)
 		kmem_cache_free(node_cache, spare);
-uncharge:
+	return err;
+}
+
+int page_index_insert(struct page_index *idx, uint64_t at, struct page *p, struct owner *o)
+{
+	int err = 0;
+
+	if (o)
+		err = memcg_charge_page(p, o, MEMCG_SHMEM, 0);
+	if (err)
+		return err;
+	err = page_index_place(idx, at, p, NULL, o, NULL);
 	if (err && o)
 		memcg_uncharge_page(p);
 	return err;
@@ -227,23 +244,28 @@ struct page *page_index_get(struct page_index *idx, uint64_t at, struct owner *o
 
 /*
  * Takes pages >= @from out of the tree below @n (first number @base), at most
- * @room of them, and frees nodes that become empty.  Under the lock.
+ * @room of them (none: pages stay), and all shadows; frees nodes that become
+ * empty.  Under the lock.
  */
 static unsigned cut(struct page_index *idx, struct index_node *n, uint64_t base, uint64_t from,
 		    struct page **out, unsigned room)
 {
+	bool pages = room;
 	unsigned got = 0;
 	unsigned i = from > base ? slot_of(n, from) : 0;
 
-	for (; i < NODE_SLOTS && got < room && n->used; i++) {
+	for (; i < NODE_SLOTS && (!pages || got < room) && n->used; i++) {
 		uint64_t at = base + ((uint64_t)i << n->shift);
 		void *v = peek(n, i);
 
 		if (!v)
 			continue;
 		if (!n->shift) {
+			if (!is_shadow(v) && !pages)
+				continue;
 			poke(n, i, NULL);
-			out[got++] = v;
+			if (!is_shadow(v))
+				out[got++] = v;
 			continue;
 		}
 		got += cut(idx, v, at, max(at, from), out + got, room - got);
@@ -255,61 +277,217 @@ static unsigned cut(struct page_index *idx, struct index_node *n, uint64_t base,
 	return got;
 }
 
+static unsigned cut_from(struct page_index *idx, uint64_t from, struct page **out, unsigned room)
+{
+	struct index_node *root;
+	unsigned n = 0;
+
+	spin_lock(&idx->lock);
+	root = atomic_load_explicit(&idx->root, memory_order_relaxed);
+	if (root && covers(root, from)) {
+		n = cut(idx, root, 0, from, out, room);
+		atomic_fetch_sub_explicit(&idx->count, n, memory_order_relaxed);
+		if (!root->used) {
+			rcu_assign_pointer(idx->root, NULL);
+			call_rcu(&root->rcu, node_free_rcu);
+		}
+	}
+	spin_unlock(&idx->lock);
+	return n;
+}
+
 void page_index_truncate(struct page_index *idx, uint64_t from)
 {
 	struct page *batch[32];
 	unsigned n;
 
 	do {
-		struct index_node *root;
-
-		n = 0;
-		spin_lock(&idx->lock);
-		root = atomic_load_explicit(&idx->root, memory_order_relaxed);
-		if (root && covers(root, from)) {
-			n = cut(idx, root, 0, from, batch, ARRAY_SIZE(batch));
-			atomic_fetch_sub_explicit(&idx->count, n, memory_order_relaxed);
-			if (!root->used) {
-				rcu_assign_pointer(idx->root, NULL);
-				call_rcu(&root->rcu, node_free_rcu);
-			}
-		}
-		spin_unlock(&idx->lock);
+		n = cut_from(idx, from, batch, ARRAY_SIZE(batch));
 		for (unsigned i = 0; i < n; i++)
 			page_put(batch[i]);
 		cond_resched();
 	} while (n == ARRAY_SIZE(batch));
 }
 
+void page_index_drop_shadows(struct page_index *idx, uint64_t from)
+{
+	cut_from(idx, from, NULL, 0);
+}
+
+/* The lowest-level node of @at and the nodes above it.  Under the lock.  NULL: there is none. */
+static struct index_node *find_path(struct page_index *idx, uint64_t at, struct index_node **path,
+				    unsigned *depth)
+{
+	struct index_node *n = atomic_load_explicit(&idx->root, memory_order_relaxed);
+
+	*depth = 0;
+	if (n && !covers(n, at))
+		return NULL;
+	for (; n && n->shift; n = peek(n, slot_of(n, at)))
+		path[(*depth)++] = n;
+	return n;
+}
+
+/* The dirty mark of @at goes, and those above that stood for it alone.  Under the lock. */
+static void unmark(struct index_node *n, uint64_t at, struct index_node **path, unsigned depth)
+{
+	n->dirty &= ~(1ULL << slot_of(n, at));
+	while (!n->dirty && depth) {
+		n = path[--depth];
+		n->dirty &= ~(1ULL << slot_of(n, at));
+	}
+}
+
+/* Empties the slot of @at in the leaf @n and frees nodes that hold nothing any more.  Under the lock. */
+static void take_out(struct page_index *idx, struct index_node *n, uint64_t at,
+		     struct index_node **path, unsigned depth)
+{
+	unmark(n, at, path, depth);
+	poke(n, slot_of(n, at), NULL);
+	while (!n->used) {
+		call_rcu(&n->rcu, node_free_rcu);
+		if (!depth) {
+			rcu_assign_pointer(idx->root, NULL);
+			break;
+		}
+		n = path[--depth];
+		poke(n, slot_of(n, at), NULL);
+	}
+}
+
 void page_index_remove(struct page_index *idx, uint64_t at)
 {
 	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
-	unsigned depth = 0;
+	unsigned depth;
 	struct page *p;
 
 	spin_lock(&idx->lock);
-	n = atomic_load_explicit(&idx->root, memory_order_relaxed);
-	if (n && !covers(n, at))
-		n = NULL;
-	for (; n && n->shift; n = peek(n, slot_of(n, at)))
-		path[depth++] = n;
+	n = find_path(idx, at, path, &depth);
 	p = n ? peek(n, slot_of(n, at)) : NULL;
+	if (p && is_shadow(p))
+		p = NULL;
 	if (p) {
-		poke(n, slot_of(n, at), NULL);
 		atomic_fetch_sub_explicit(&idx->count, 1, memory_order_relaxed);
-		while (!n->used) {
-			call_rcu(&n->rcu, node_free_rcu);
-			if (!depth) {
-				rcu_assign_pointer(idx->root, NULL);
-				break;
-			}
-			n = path[--depth];
-			poke(n, slot_of(n, at), NULL);
-		}
+		take_out(idx, n, at, path, depth);
 	}
 	spin_unlock(&idx->lock);
 	if (p)
 		page_put(p);
+}
+
+bool page_index_detach(struct page_index *idx, struct page *p)
+{
+	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
+	unsigned depth;
+	bool mine;
+
+	spin_lock(&idx->lock);
+	n = find_path(idx, p->index, path, &depth);
+	mine = n && peek(n, slot_of(n, p->index)) == p;
+	if (mine) {
+		atomic_fetch_sub_explicit(&idx->count, 1, memory_order_relaxed);
+		p->mapping = NULL;
+		take_out(idx, n, p->index, path, depth);
+	}
+	spin_unlock(&idx->lock);
+	return mine;
+}
+
+int page_index_evict(struct page_index *idx, struct page *p, uintptr_t shadow)
+{
+	uint32_t refs = 2; /* the index's and the caller's */
+	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
+	unsigned depth;
+	int err = 0;
+
+	ASSERT(!shadow || (shadow & 1));
+	spin_lock(&idx->lock);
+	n = find_path(idx, p->index, path, &depth);
+	if (!n || peek(n, slot_of(n, p->index)) != p) {
+		err = -EBUSY;
+	} else if (!atomic_compare_exchange_strong_explicit(&p->refs, &refs, 0,
+							    memory_order_acq_rel,
+							    memory_order_relaxed)) {
+		err = -EBUSY;
+	} else if (page_has(p, PG_dirty | PG_writeback)) {
+		atomic_store_explicit(&p->refs, 2, memory_order_release);
+		err = -EAGAIN;
+	} else {
+		atomic_fetch_sub_explicit(&idx->count, 1, memory_order_relaxed);
+		p->mapping = NULL;
+		if (shadow)
+			poke(n, slot_of(n, p->index), (void *)shadow);
+		else
+			take_out(idx, n, p->index, path, depth);
+		atomic_store_explicit(&p->refs, 1, memory_order_release);
+	}
+	spin_unlock(&idx->lock);
+	return err;
+}
+
+bool page_index_set_dirty(struct page_index *idx, struct page *p)
+{
+	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
+	unsigned depth;
+	bool fresh = false;
+
+	spin_lock(&idx->lock);
+	n = find_path(idx, p->index, path, &depth);
+	if (n && peek(n, slot_of(n, p->index)) == p && !page_has(p, PG_dirty)) {
+		fresh = true;
+		page_flag_set(p, PG_dirty);
+		n->dirty |= 1ULL << slot_of(n, p->index);
+		while (depth--)
+			path[depth]->dirty |= 1ULL << slot_of(path[depth], p->index);
+	}
+	spin_unlock(&idx->lock);
+	return fresh;
+}
+
+bool page_index_clear_dirty(struct page_index *idx, struct page *p)
+{
+	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
+	unsigned depth;
+	bool was = false;
+
+	spin_lock(&idx->lock);
+	n = find_path(idx, p->index, path, &depth);
+	if (n && peek(n, slot_of(n, p->index)) == p && page_has(p, PG_dirty)) {
+		was = true;
+		page_flag_clear(p, PG_dirty);
+		unmark(n, p->index, path, depth);
+	}
+	spin_unlock(&idx->lock);
+	return was;
+}
+
+/* First dirty page number >= @from below @n, or UINT64_MAX.  Under the lock. */
+static uint64_t dirty_in(struct index_node *n, uint64_t base, uint64_t from)
+{
+	unsigned first = from > base ? slot_of(n, from) : 0;
+
+	for (uint64_t m = n->dirty & (~0ULL << first); m; m &= m - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(m);
+		uint64_t at = base + ((uint64_t)i << n->shift), r;
+
+		r = n->shift ? dirty_in(peek(n, i), at, max(at, from)) : at;
+		if (r != UINT64_MAX)
+			return r;
+	}
+	return UINT64_MAX;
+}
+
+uint64_t page_index_next_dirty(struct page_index *idx, uint64_t from)
+{
+	struct index_node *n;
+	uint64_t r = UINT64_MAX;
+
+	spin_lock(&idx->lock);
+	n = atomic_load_explicit(&idx->root, memory_order_relaxed);
+	if (n && covers(n, from))
+		r = dirty_in(n, 0, from);
+	spin_unlock(&idx->lock);
+	return r;
 }
 
 /* A failed insertion may leave nodes without pages. */
@@ -331,7 +509,7 @@ void page_index_destroy(struct page_index *idx)
 	spin_lock(&idx->lock);
 	free_empty(atomic_load_explicit(&idx->root, memory_order_relaxed));
 	spin_unlock(&idx->lock);
-	kfree(idx);
+	kfree_rcu_obj(&idx->rcu, idx);
 }
 
 uint64_t page_index_count(const struct page_index *idx)
@@ -346,7 +524,7 @@ static uint64_t next_in(struct index_node *n, uint64_t base, uint64_t from)
 		uint64_t at = base + ((uint64_t)i << n->shift), r;
 		void *v = atomic_load_explicit(&n->slot[i], memory_order_acquire);
 
-		if (!v)
+		if (!v || is_shadow(v))
 			continue;
 		r = n->shift ? next_in(v, at, max(at, from)) : at;
 		if (r != UINT64_MAX)
@@ -368,10 +546,10 @@ uint64_t page_index_next(struct page_index *idx, uint64_t from)
 	return r;
 }
 
-void page_cache_init(void)
+void page_index_init(void)
 {
 	node_cache = kmem_cache_create("page_index", sizeof(struct index_node), 0,
 				       SLAB_ACCOUNT | SLAB_ZERO);
 	if (!node_cache)
-		panic("page_cache: no memory at start-up");
+		panic("page_index: no memory at start-up");
 }
