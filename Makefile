@@ -58,6 +58,7 @@ include mk/initramfs.mk
 include mk/targets.mk
 include mk/tests.mk
 -include mk/host.mk
+-include mk/packetdrill.mk
 -include mk/sim.mk
 -include mk/bench.mk
 -include mk/model.mk

@@ -63,6 +63,7 @@ static uint64_t clock_real(void)
 
 /* Virtual time: 0 while the host's clock counts. */
 static _Atomic uint64_t virtual_ns;
+void (*host_idle_hook)(uint64_t deadline);
 
 void host_clock_virtual(uint64_t start)
 {
@@ -140,6 +141,12 @@ void arch_idle(void)
 	struct host_cpu *c = host_self();
 
 	BUG_ON(c->irqs_on);
+	if (host_idle_hook) {
+		if (!atomic_load_explicit(&c->pending, memory_order_acquire))
+			host_idle_hook(c->deadline);
+		host_deliver(c);
+		return;
+	}
 	while (!atomic_load_explicit(&c->pending, memory_order_acquire)) {
 		struct timespec ts, *timeout = NULL;
 

@@ -41,6 +41,12 @@ void host_boot_single(void);
  */
 void host_clock_virtual(uint64_t start);
 void host_clock_advance(uint64_t ns); /* @ns pass while something runs */
+/*
+ * Set before booting: the idle CPU calls it instead of sleeping or jumping, with
+ * the time of its timer interrupt (0: none).  It returns when it moved the clock
+ * to that time or woke a thread.  Context: interrupts off.
+ */
+extern void (*host_idle_hook)(uint64_t deadline);
 
 extern size_t host_memory_bytes; /* size of "physical" memory; set before booting; default 256 MiB */
 

@@ -50,32 +50,32 @@ void memcg_event_sock_dropped(struct owner *o)
 {
 	atomic_fetch_add(&stub_dropped, 1);
 }
-size_t copy_to_user_part(void *dst, const void *src, size_t n)
+__weak size_t copy_to_user_part(void *dst, const void *src, size_t n)
 {
 	memcpy(dst, src, n);
 	return n;
 }
-size_t copy_from_user_part(void *dst, const void *src, size_t n)
+__weak size_t copy_from_user_part(void *dst, const void *src, size_t n)
 {
 	memcpy(dst, src, n);
 	return n;
 }
 size_t clear_user_part(void *dst, size_t n);
-size_t clear_user_part(void *dst, size_t n)
+__weak size_t clear_user_part(void *dst, size_t n)
 {
 	memset(dst, 0, n);
 	return n;
 }
-bool user_range_ok(const void *p, size_t n)
+__weak bool user_range_ok(const void *p, size_t n)
 {
 	return true;
 }
-int copy_from_user(void *dst, const void *src, size_t n)
+__weak int copy_from_user(void *dst, const void *src, size_t n)
 {
 	memcpy(dst, src, n);
 	return 0;
 }
-void fput(struct file *f)
+__weak void fput(struct file *f)
 {
 }
 

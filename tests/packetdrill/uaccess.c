@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * User memory is this process's.  A script may hand over any pointer, so the
+ * host's kernel copies and says how far it came.
+ */
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "kernel/errno.h"
+#include "kernel/string.h"
+#include "mm/uaccess.h"
+
+struct iovec {
+	void *base;
+	size_t len;
+};
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nl,
+			 const struct iovec *remote, unsigned long nr, unsigned long flags);
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nl,
+			  const struct iovec *remote, unsigned long nr, unsigned long flags);
+
+/* Return: bytes copied, as the kernel's own. */
+size_t copy_to_user_part(void *dst, const void *src, size_t n)
+{
+	struct iovec from = { (void *)src, n }, to = { dst, n };
+	ssize_t k = n ? process_vm_writev(getpid(), &from, 1, &to, 1, 0) : 0;
+
+	return k < 0 ? 0 : (size_t)k;
+}
+size_t copy_from_user_part(void *dst, const void *src, size_t n)
+{
+	struct iovec to = { dst, n }, from = { (void *)src, n };
+	ssize_t k = n ? process_vm_readv(getpid(), &to, 1, &from, 1, 0) : 0;
+
+	return k < 0 ? 0 : (size_t)k;
+}
+size_t clear_user_part(void *dst, size_t n);
+size_t clear_user_part(void *dst, size_t n)
+{
+	static const char zeroes[4096];
+	size_t done = 0, k = 1;
+
+	while (done < n && k) {
+		k = copy_to_user_part((char *)dst + done, zeroes, min(n - done, sizeof(zeroes)));
+		done += k;
+	}
+	return done;
+}
+int copy_to_user(void *dst, const void *src, size_t n)
+{
+	return copy_to_user_part(dst, src, n) == n ? 0 : -EFAULT;
+}
+int copy_from_user(void *dst, const void *src, size_t n)
+{
+	return copy_from_user_part(dst, src, n) == n ? 0 : -EFAULT;
+}
+bool user_range_ok(const void *p, size_t n)
+{
+	return (uintptr_t)p + n >= (uintptr_t)p && (uintptr_t)p + n < 1ull << 47;
+}
+long strncpy_from_user(char *dst, const char *src, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (copy_from_user(dst + i, src + i, 1))
+			return -EFAULT;
+		if (!dst[i])
+			return (long)i;
+	}
+	return -ENAMETOOLONG;
+}
