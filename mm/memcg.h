@@ -39,8 +39,6 @@ enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
  */
 int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags) __must_check;
 void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind);
-/* Only from this CPU's stock: no walk, no event. */
-bool memcg_try_charge(struct owner *o, unsigned pages, enum memcg_kind kind);
 
 /* The same for a page block: sets page->owner and charge_kind.  page_put() uncharges. */
 int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags) __must_check;
@@ -75,6 +73,14 @@ uint64_t memcg_headroom(struct owner *o);
 bool memcg_under_pressure(struct owner *o);
 /* Pages a busy socket may keep as credit: none to speak of near a limit, or under Linux's rules. */
 unsigned memcg_sock_credit(struct owner *o);
+/**
+ * memcg_charge_sock - charge @pages for a busy socket, and its credit for the next ones
+ * The credit comes from this CPU's stock or not at all: never at the price of a walk, an
+ * event or a refusal.
+ * @flags: CHARGE_*
+ * Return: pages charged, @pages or more; 0: refused, as memcg_charge().
+ */
+unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags);
 void memcg_event_sock_dropped(struct owner *o);
 
 /* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
@@ -129,9 +135,15 @@ static inline uint64_t sock_mem_used(const struct sock_mem *m)
 void sock_mem_move(struct sock_mem *m, struct owner *o);
 void sock_mem_destroy(struct sock_mem *m); /* gives everything back; nothing may be in use */
 /* Is the owner's group (or an ancestor) near its limit: shrink windows. */
-bool sock_mem_pressure(const struct sock_mem *m);
+static inline bool sock_mem_pressure(const struct sock_mem *m)
+{
+	return m->owner && memcg_under_pressure(m->owner);
+}
 /* Bytes that could still be charged on the path to the root now; SIZE_MAX without a limit. */
-uint64_t sock_mem_headroom(const struct sock_mem *m);
+static inline uint64_t sock_mem_headroom(const struct sock_mem *m)
+{
+	return m->owner ? memcg_headroom(m->owner) : SIZE_MAX;
+}
 void sock_mem_count_dropped(struct sock_mem *m); /* memory.events sock_dropped */
 
 void memcg_init(void);

@@ -134,21 +134,6 @@ bool memcg_under_pressure(struct owner *o)
 	return tight;
 }
 
-#define SOCK_CREDIT     16 /* pages: one super-packet of TCP */
-#define SOCK_CREDIT_FOR 64 /* pages: a CPU whose walks are smaller than this is near a limit */
-
-unsigned memcg_sock_credit(struct owner *o)
-{
-	struct stock_entry *e;
-
-	if (!o || memcg_config.linux_rules)
-		return 0;
-	e = stock_find(&this_cpu(stock_cpu), o);
-	return e && atomic_load_explicit(&e->batch, memory_order_relaxed) >= SOCK_CREDIT_FOR
-		       ? SOCK_CREDIT
-		       : 0;
-}
-
 void memcg_event_sock_dropped(struct owner *o)
 {
 	rcu_read_lock();

@@ -283,25 +283,27 @@ static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg
  * The fast paths look only at the entry this CPU used last, so that nothing has to
  * be kept across a call; the second try below looks further.
  */
-static __always_inline bool charge_fast(struct stock_cpu *s, struct owner *o, uint64_t bytes,
-					enum memcg_kind kind)
+static __always_inline void count_hit(struct stock_cpu *s, struct stock_entry *e, uint64_t bytes,
+				      enum memcg_kind kind)
 {
-	struct stock_entry *e = s->last_entry;
-
-	if (unlikely(s->last != o || !stock_take(e, bytes)))
-		return false;
 	stock_count(e, kind, (int64_t)bytes);
 	stock_bump(&s->charged, bytes);
 	stock_bump(&s->hits, 1);
+}
+
+static __always_inline bool charge_fast(struct stock_cpu *s, struct stock_entry *e, uint64_t bytes,
+					enum memcg_kind kind)
+{
+	if (unlikely(!stock_take(e, bytes)))
+		return false;
+	count_hit(s, e, bytes, kind);
 	return true;
 }
 
-static __always_inline bool uncharge_fast(struct stock_cpu *s, struct owner *o, uint64_t bytes,
+static __always_inline bool uncharge_fast(struct stock_entry *e, uint64_t bytes,
 					  enum memcg_kind kind)
 {
-	struct stock_entry *e = s->last_entry;
-
-	if (unlikely(s->last != o || !stock_give(e, bytes)))
+	if (unlikely(!stock_give(e, bytes)))
 		return false;
 	stock_count(e, kind, -(int64_t)bytes);
 	return true;
@@ -311,10 +313,11 @@ static __noinline int charge_again(struct owner *o, uint64_t bytes, enum memcg_k
 				   unsigned flags)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e;
 
 	if (!o || !bytes)
 		return 0;
-	if (s->last != o && stock_find_set(s, o) && charge_fast(s, o, bytes, kind))
+	if (s->last != o && (e = stock_look(s, o)) && charge_fast(s, e, bytes, kind))
 		return 0;
 	return charge_slow(o, bytes, kind, flags);
 }
@@ -322,49 +325,73 @@ static __noinline int charge_again(struct owner *o, uint64_t bytes, enum memcg_k
 static __noinline void uncharge_again(struct owner *o, uint64_t bytes, enum memcg_kind kind)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e;
 
 	if (!o || !bytes)
 		return;
-	if (s->last != o && stock_find_set(s, o) && uncharge_fast(s, o, bytes, kind))
+	if (s->last != o && (e = stock_look(s, o)) && uncharge_fast(e, bytes, kind))
 		return;
 	uncharge_slow(o, bytes, kind);
 }
 
-int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags)
+static __always_inline int charge(struct owner *o, uint64_t bytes, enum memcg_kind kind,
+				  unsigned flags)
 {
-	uint64_t bytes = (uint64_t)pages << PAGE_SHIFT;
+	struct stock_cpu *s = &this_cpu(stock_cpu);
 
-	if (likely(o && charge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
+	if (likely(o && s->last == o && charge_fast(s, s->last_entry, bytes, kind)))
 		return 0;
 	return charge_again(o, bytes, kind, flags);
+}
+
+static __always_inline void uncharge(struct owner *o, uint64_t bytes, enum memcg_kind kind)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+
+	if (unlikely(!o || s->last != o || !uncharge_fast(s->last_entry, bytes, kind)))
+		uncharge_again(o, bytes, kind);
+}
+
+int memcg_charge(struct owner *o, unsigned pages, enum memcg_kind kind, unsigned flags)
+{
+	return charge(o, (uint64_t)pages << PAGE_SHIFT, kind, flags);
 }
 
 void memcg_uncharge(struct owner *o, unsigned pages, enum memcg_kind kind)
 {
-	uint64_t bytes = (uint64_t)pages << PAGE_SHIFT;
-
-	if (unlikely(!o || !uncharge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
-		uncharge_again(o, bytes, kind);
-}
-
-bool memcg_try_charge(struct owner *o, unsigned pages, enum memcg_kind kind)
-{
-	struct stock_cpu *s = &this_cpu(stock_cpu);
-
-	return !o || (stock_find(s, o) && charge_fast(s, o, (uint64_t)pages << PAGE_SHIFT, kind));
+	uncharge(o, (uint64_t)pages << PAGE_SHIFT, kind);
 }
 
 int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsigned flags)
 {
-	if (likely(o && charge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
-		return 0;
-	return charge_again(o, bytes, kind, flags);
+	return charge(o, bytes, kind, flags);
 }
 
 void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind)
 {
-	if (unlikely(!o || !uncharge_fast(&this_cpu(stock_cpu), o, bytes, kind)))
-		uncharge_again(o, bytes, kind);
+	uncharge(o, bytes, kind);
+}
+
+unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e = stock_find(s, o);
+
+	if (likely(e)) {
+		unsigned ahead = atomic_load_explicit(&e->credit, memory_order_relaxed);
+		uint64_t bytes = (uint64_t)(pages + ahead) << PAGE_SHIFT;
+
+		if (likely(ahead && charge_fast(s, e, bytes, MEMCG_SOCK)))
+			return pages + ahead;
+	}
+	return memcg_charge(o, pages, MEMCG_SOCK, flags) ? 0 : pages;
+}
+
+unsigned memcg_sock_credit(struct owner *o)
+{
+	struct stock_entry *e = stock_find(&this_cpu(stock_cpu), o);
+
+	return likely(e) ? atomic_load_explicit(&e->credit, memory_order_relaxed) : 0;
 }
 
 int memcg_charge_page(struct page *p, struct owner *o, enum memcg_kind kind, unsigned flags)

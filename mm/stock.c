@@ -29,18 +29,9 @@ bool stock_init(void)
 	return true;
 }
 
-struct stock_entry *stock_find_set(struct stock_cpu *s, struct owner *o)
+struct stock_entry *stock_find_other(struct stock_cpu *s, struct owner *o)
 {
-	unsigned first = stock_first(o);
-
-	for (unsigned i = first; i < first + STOCK_WAYS; i++) {
-		if (atomic_load_explicit(&s->table->owners[i], memory_order_relaxed) != o)
-			continue;
-		s->last = o;
-		s->last_entry = &s->table->entries[i];
-		return s->last_entry;
-	}
-	return NULL;
+	return stock_look(s, o);
 }
 
 /*
@@ -133,8 +124,10 @@ static void drain(struct stock_cpu *s, struct stock_entry *e, struct owner *o, s
 static void release_hold(struct stock_cpu *s, struct stock_entry *e)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(s->held); i++)
-		if (s->held[i] == e)
+		if (s->held[i] == e) {
 			s->held[i] = NULL;
+			s->held_owner[i] = NULL;
+		}
 }
 
 /* An entry of this CPU goes to nobody: amount back, statistics folded, reference dropped. */
@@ -191,8 +184,7 @@ struct stock_entry *stock_entry_get(struct stock_cpu *s, struct owner *o, struct
 	w = atomic_load_explicit(&e->word, memory_order_relaxed);
 	atomic_store_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + WORD_TAG) | WORD_CLOSED,
 			      memory_order_seq_cst);
-	s->last = o;
-	s->last_entry = e;
+	stock_remember(s, o, e);
 	return e;
 }
 
@@ -206,7 +198,7 @@ void stock_hold(struct stock_cpu *s, struct stock_entry *e)
 	for (unsigned i = 0; i < slots; i++) {
 		if (s->held[i] == e)
 			return;
-		if (!s->held[i])
+		if (!s->held[i] && free == slots)
 			free = i;
 	}
 	if (free == slots) {
@@ -221,6 +213,8 @@ void stock_hold(struct stock_cpu *s, struct stock_entry *e)
 		drain(s, v, o, owner_account(o), 0);
 	}
 	s->held[free] = e;
+	s->held_owner[free] = atomic_load_explicit(&s->table->owners[e - s->table->entries],
+						   memory_order_relaxed);
 }
 
 bool stock_allowed(struct owner *o, struct account *a)

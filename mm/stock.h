@@ -46,6 +46,9 @@
 #define WORD_TAG    (1ULL << 33)      /* unit of the tag in the bits above */
 #define STOCK_AMOUNT_MAX (1ULL << 30) /* bytes an entry may hold */
 
+#define SOCK_CREDIT     16 /* pages: one super-packet of TCP */
+#define SOCK_CREDIT_FOR 64 /* pages: a CPU whose walks are smaller than this is near a limit */
+
 /* Legend: [a] any CPU by compare-and-swap, [c] written by the entry's CPU, read by all. */
 struct stock_entry {
 	/* Line 0: all that a charge of a frequent kind touches. */
@@ -54,6 +57,7 @@ struct stock_entry {
 	_Atomic uint32_t batch;                    /* [c] pages of the next walk */
 	_Atomic int64_t delta[NR_MEMCG_STATS];     /* [c] statistics not yet folded */
 	_Atomic bool tight;                        /* [c] the last walk came near a limit */
+	_Atomic uint8_t credit;                    /* [c] pages a busy socket may have ahead; 0 near a limit */
 };
 _Static_assert(sizeof(struct stock_entry) == 2 * CACHE_LINE, "an entry is two lines");
 _Static_assert(offsetof(struct stock_entry, delta[MEMCG_PGTABLE]) < CACHE_LINE,
@@ -89,7 +93,7 @@ enum stock_counter {
 
 struct stock_cpu {
 	/* Read and written by every charge of this CPU. */
-	struct owner *last;             /* [c] owner of the entry used last, or NULL */
+	struct owner *last;             /* [c] owner of the entry used last, or NULL; not with several slots */
 	struct stock_entry *last_entry; /* [c] */
 	struct stock_table *table;      /* constant after memcg_init() */
 	_Atomic uint64_t charged;       /* [c] bytes, ever */
@@ -101,7 +105,8 @@ struct stock_cpu {
 	_Atomic uint64_t limbo_seq;     /* [c] counts the begins */
 	_Atomic uint64_t fold_seq;      /* [c] odd while statistics move from an entry to an account */
 	_Atomic uint64_t counters[NR_STOCK_COUNTERS]; /* [c] the rare ones */
-	struct stock_entry *held[8];    /* [c] slots=1 or 7: the entries that may hold charge */
+	struct stock_entry *held[8];    /* [c] slots=1 or 7: the entries that may hold charge... */
+	struct owner *held_owner[8];    /* [c] ...and whose they are */
 	unsigned next_victim;           /* [c] */
 	uint8_t next_way[STOCK_SETS];   /* [c] */
 };
@@ -136,15 +141,48 @@ static inline void stock_set_batch(struct stock_entry *e, unsigned batch)
 		cap = (memcg_config.linux_rules ? batch : 2 * batch) * PAGE_SIZE;
 	atomic_store_explicit(&e->batch, batch, memory_order_relaxed);
 	atomic_store_explicit(&e->cap, (uint32_t)cap, memory_order_relaxed);
+	atomic_store_explicit(&e->credit,
+			      memcg_config.linux_rules || batch < SOCK_CREDIT_FOR ? 0 : SOCK_CREDIT,
+			      memory_order_relaxed);
 }
 
-struct stock_entry *stock_find_set(struct stock_cpu *s, struct owner *o);
+/* The entry that the next charge looks at first.  Linux's slots have no such thing. */
+static __always_inline void stock_remember(struct stock_cpu *s, struct owner *o,
+					   struct stock_entry *e)
+{
+	if (memcg_config.slots > 1)
+		return;
+	s->last = o;
+	s->last_entry = e;
+}
+/*
+ * This CPU's entry of @o that was not used last, or NULL.  Several slots are looked
+ * through in order, as Linux does since 6.16; one slot is the entry used last.
+ */
+static __always_inline struct stock_entry *stock_look(struct stock_cpu *s, struct owner *o)
+{
+	unsigned slots = memcg_config.slots, i;
+
+	if (slots > 1)
+		for (i = 0; i < slots; i++)
+			if (s->held_owner[i] == o)
+				return s->held[i];
+	for (i = stock_first(o);;) {
+		if (atomic_load_explicit(&s->table->owners[i], memory_order_relaxed) == o)
+			break;
+		if (++i % STOCK_WAYS == 0)
+			return NULL;
+	}
+	stock_remember(s, o, &s->table->entries[i]);
+	return &s->table->entries[i];
+}
+struct stock_entry *stock_find_other(struct stock_cpu *s, struct owner *o); /* the same, out of line */
 /* This CPU's entry of @o, or NULL. */
 static __always_inline struct stock_entry *stock_find(struct stock_cpu *s, struct owner *o)
 {
 	if (likely(s->last == o))
 		return s->last_entry;
-	return stock_find_set(s, o);
+	return stock_find_other(s, o);
 }
 
 /* Takes @bytes from an entry of this CPU.  false: not enough, or closed. */

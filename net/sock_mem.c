@@ -35,12 +35,12 @@ static __noinline void sock_mem_reduce_allocated(struct sock_mem *m, unsigned pa
 	memcg_uncharge(m->owner, pages, MEMCG_SOCK);
 }
 
-/* At most @keep pages of credit stay; with nothing in use none does. */
+/* At most @keep pages of credit stay; with nothing in use none does.  Something is charged. */
 static void set_threshold(struct sock_mem *m, unsigned keep)
 {
 	int64_t most = (int64_t)(2 * keep + 1) << PAGE_SHIFT;
 
-	m->give_back = m->charged && m->charged < most ? m->charged : most;
+	m->give_back = m->charged < most ? m->charged : most;
 }
 
 void sock_mem_init(struct sock_mem *m, struct owner *o)
@@ -54,28 +54,33 @@ void sock_mem_init(struct sock_mem *m, struct owner *o)
 
 int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags)
 {
-	uint64_t lack = bytes - (uint64_t)m->credit;
-	unsigned pages = (unsigned)((lack + PAGE_SIZE - 1) >> PAGE_SHIFT);
-	unsigned extra = memcg_sock_credit(m->owner);
+	unsigned pages = (unsigned)DIV_ROUND_UP(bytes - (uint64_t)m->credit, PAGE_SIZE);
+	unsigned got = memcg_charge_sock(m->owner, pages, flags);
 
-	/* Ahead only what can be had for nothing: never at the price of reclaim or a refusal. */
-	if (extra && memcg_try_charge(m->owner, pages + extra, MEMCG_SOCK))
-		pages += extra;
-	else if (memcg_charge(m->owner, pages, MEMCG_SOCK, flags))
+	if (unlikely(!got))
 		return -ENOMEM;
 	if (unlikely(memcg_sock_total))
-		sock_mem_add_allocated(pages);
-	m->charged += (int64_t)pages << PAGE_SHIFT;
-	m->credit += ((int64_t)pages << PAGE_SHIFT) - (int64_t)bytes;
-	set_threshold(m, extra);
+		sock_mem_add_allocated(got);
+	m->charged += (int64_t)got << PAGE_SHIFT;
+	m->credit += ((int64_t)got << PAGE_SHIFT) - (int64_t)bytes;
+	set_threshold(m, got - pages);
 	return 0;
 }
 
 void sock_mem_give_back(struct sock_mem *m)
 {
-	unsigned keep = m->credit < m->charged ? memcg_sock_credit(m->owner) : 0;
-	int64_t pages = (m->credit >> PAGE_SHIFT) - keep;
+	unsigned keep;
+	int64_t pages;
 
+	if (m->credit == m->charged) {
+		pages = m->charged >> PAGE_SHIFT;
+		m->charged = m->credit = 0;
+		m->give_back = (int64_t)PAGE_SIZE;
+		sock_mem_reduce_allocated(m, (unsigned)pages);
+		return;
+	}
+	keep = memcg_sock_credit(m->owner);
+	pages = (m->credit >> PAGE_SHIFT) - keep;
 	if (pages > 0) {
 		m->charged -= pages << PAGE_SHIFT;
 		m->credit -= pages << PAGE_SHIFT;
@@ -113,16 +118,6 @@ void sock_mem_destroy(struct sock_mem *m)
 	m->owner = NULL;
 	m->charged = m->credit = ENDLESS;
 	m->give_back = INT64_MAX;
-}
-
-bool sock_mem_pressure(const struct sock_mem *m)
-{
-	return m->owner && memcg_under_pressure(m->owner);
-}
-
-uint64_t sock_mem_headroom(const struct sock_mem *m)
-{
-	return m->owner ? memcg_headroom(m->owner) : SIZE_MAX;
 }
 
 void sock_mem_count_dropped(struct sock_mem *m)

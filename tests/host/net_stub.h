@@ -34,13 +34,17 @@ uint64_t memcg_headroom(struct owner *o)
 
 	return left > 0 ? (uint64_t)min(left, (int64_t)1 << 40) << PAGE_SHIFT : 0;
 }
-bool memcg_try_charge(struct owner *o, unsigned pages, enum memcg_kind kind)
-{
-	return memcg_charge(o, pages, kind, 0) == 0;
-}
 unsigned memcg_sock_credit(struct owner *o)
 {
 	return memcg_headroom(o) > 1024 * PAGE_SIZE ? 4 : 0;
+}
+unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags)
+{
+	unsigned ahead = memcg_sock_credit(o);
+
+	if (ahead && memcg_charge(o, pages + ahead, MEMCG_SOCK, flags) == 0)
+		return pages + ahead;
+	return memcg_charge(o, pages, MEMCG_SOCK, flags) == 0 ? pages : 0;
 }
 bool memcg_under_pressure(struct owner *o)
 {
