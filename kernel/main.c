@@ -25,6 +25,7 @@
 #include "kernel/timer.h"
 #include "kernel/tty.h"
 #include "kernel/work.h"
+#include "mm/lru.h"
 #include "mm/memcg.h"
 #include "mm/page.h"
 #include "mm/page_index.h"
@@ -93,6 +94,7 @@ static const struct init_step late_steps[] = {
 	{ "timers", start_timers },
 	{ "workers", start_workers },
 	{ "groups", memcg_init },
+	{ "page lists", lru_init },
 	{ "processes", process_init },
 	{ "files", vfs_init },
 	{ "group files", cgroupfs_init },

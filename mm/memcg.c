@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree of groups (mm/memcg_tree.h). */
 #include "mm/memcg_tree.h"
+#include "mm/memcg_walk.h"
 #include "mm/stock.h"
 #include "mm/slab.h"
 #include "kernel/log.h"
@@ -101,6 +102,9 @@ void memcg_init(void)
 	    (memcg_config.enabled && !stock_init()))
 		panic("memcg: no memory for the root group");
 	memcg_root->id = next_id++;
+	atomic_init(&memcg_root->last_id, memcg_root->id);
+	if (!memcg_id_add(memcg_root))
+		panic("memcg: no memory for the table of ids");
 	atomic_store_explicit(&memcg_root->account, root_account, memory_order_release);
 }
 
@@ -272,11 +276,15 @@ struct memcg *memcg_create(struct memcg *parent, const char *name)
 	if (err)
 		goto fail;
 	m->id = next_id++;
+	atomic_init(&m->last_id, m->id);
+	err = memcg_id_add(m) ? 0 : -ENOMEM;
+	if (err)
+		goto fail;
 	atomic_init(&m->owner, atomic_load_explicit(&parent->owner, memory_order_relaxed));
 	if (parent->control & MEMCG_CTL_MEMORY)
 		err = enable_memory(m);
 	if (err)
-		goto fail;
+		goto fail_id;
 	memcg_get(parent);
 	spin_lock(&memcg_lock);
 	/* Under a freezing group it is frozen from the start, being empty. */
@@ -286,14 +294,18 @@ struct memcg *memcg_create(struct memcg *parent, const char *name)
 	spin_unlock(&memcg_lock);
 	name_add(m);
 	parent->nr_children++;
-	for (struct memcg *p = parent; p; p = p->parent)
+	for (struct memcg *p = parent; p; p = p->parent) {
 		p->nr_descendants++;
+		atomic_store_explicit(&p->last_id, m->id, memory_order_relaxed);
+	}
 	memcg_get(m); /* one for the caller, one for the directory */
 	mutex_unlock(&memcg_mutex);
 	return m;
+fail_id:
+	memcg_id_remove(m);
 fail:
 	mutex_unlock(&memcg_mutex);
-	kfree(m);
+	call_rcu(&m->rcu, memcg_free_rcu); /* walks may have looked it up */
 	return ERR_PTR(err);
 }
 
@@ -316,6 +328,7 @@ int memcg_remove(struct memcg *m)
 		return err;
 	}
 	name_remove(m);
+	memcg_id_remove(m);
 	memcg_disable_memory(m);
 	spin_lock(&memcg_lock);
 	list_del(&m->sibling);

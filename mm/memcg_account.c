@@ -45,6 +45,7 @@ static void account_free_rcu(struct rcu_head *h)
 {
 	struct account *a = container_of(h, struct account, rcu);
 
+	account_reclaim_free(a);
 	kmem_cache_free(account_cache, a);
 }
 
@@ -62,6 +63,7 @@ void account_close(struct account *a)
 	memcg_config.pc->set(account_counter(a), PC_MIN, 0);
 	memcg_config.pc->set(account_counter(a), PC_LOW, 0);
 	owner_close(o, a->parent->owner);
+	account_reclaim_close(a);
 	if (memcg_config.enabled) {
 		rcu_read_lock();
 		stock_sweep(a, o);

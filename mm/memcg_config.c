@@ -34,7 +34,7 @@ static const struct preset presets[] = {
 };
 static const char *const preset_names[] = { "tally",     "off",       "linux-4.13", "linux-6.0",
 					    "linux-6.1", "linux-6.16", NULL };
-static const char *const walk_names[] = { "rcu", NULL }; /* spin, rwlock: with reclaim */
+static const char *const walk_names[] = { "rcu", "spin", "rwlock", NULL }; /* enum memcg_walk_lock */
 
 #define BATCH_LIMIT 65536 /* pages; an entry may hold twice as many (STOCK_AMOUNT_MAX) */
 
@@ -170,7 +170,7 @@ PARAM_CUSTOM("memcg.protect", param_store, param_show, PARAM_RW,
 PARAM_CUSTOM("memcg.slots", param_store, param_show, PARAM_RO,
 	     "groups that may hold charge on a CPU: 1 to 8, 0 for any number");
 PARAM_CUSTOM("memcg.walk", param_store, param_show, PARAM_RW,
-	     "lock around look-ups of the hierarchy walk: rcu");
+	     "lock around each look-up by id of the reclaim walk: rcu (none), spin, rwlock");
 PARAM_CUSTOM("memcg.root", param_store, param_show, PARAM_RO,
 	     "1: top-level groups charge the root's counter, too");
 

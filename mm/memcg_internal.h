@@ -39,6 +39,7 @@ struct account {
 	_Atomic uint64_t holders[MAX_CPUS / 64 / 8]; /* [a] bit c % 128: CPU c may have an entry of this subtree */
 	_Atomic bool oom_group;                    /* [a] */
 	_Atomic int64_t swap_below_max[2];         /* [a] memory.swap.max, .high: how far below "max", pages */
+	_Atomic uintptr_t reclaim;                 /* [a] struct reclaim: mm/reclaim_int.h; 0: none yet */
 	_Atomic bool inner;                        /* [a] has, or had, an account below: other owners may stand for it */
 	struct spinlock exact_lock;                /* one charge at a time settles whether it fits */
 
@@ -64,7 +65,7 @@ _Static_assert(ACCOUNT_END % CACHE_LINE == 16, "the packed counter begins where 
 struct memcg_config {
 	_Atomic unsigned batch;     /* pages per walk; 0: adaptive */
 	_Atomic bool direct;        /* uncharge straight to the counters */
-	_Atomic int walk;           /* enum memcg_walk */
+	_Atomic int walk;           /* enum memcg_walk_lock */
 	const struct page_counter_ops *pc;
 	size_t counter_offset;      /* from the account to its counter */
 	unsigned slots;             /* groups per CPU that may hold charge; 0: as many as entries */
@@ -74,7 +75,8 @@ struct memcg_config {
 	const char *preset;
 };
 extern struct memcg_config memcg_config;
-enum memcg_walk { WALK_RCU };
+/* What a look-up by id takes (mm/memcg_id.c). */
+enum memcg_walk_lock { WALK_RCU, WALK_SPIN, WALK_RWLOCK };
 
 /*
  * Pages per walk far from every limit: 2 MiB at least, and more with many CPUs, so
@@ -119,6 +121,10 @@ int64_t account_usage(struct account *a);
 void owner_user_get(struct owner *o);
 /* Return: true if that was the last: the caller then calls stock_return_owner(). */
 bool owner_user_put(struct owner *o);
+
+/* mm/lru.c */
+void account_reclaim_close(struct account *a); /* after owner_close() */
+void account_reclaim_free(struct account *a);  /* after a grace period */
 
 /* mm/memcg_charge.c */
 void account_uncharge(struct account *a, uint64_t pages);

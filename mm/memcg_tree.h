@@ -20,7 +20,8 @@
 /* Legend: [I] constant, [a] atomic, [t] memcg_mutex, [p] memcg_lock, [r] RCU pointer. */
 struct memcg {
 	struct memcg *parent;              /* [I] referenced; NULL for the root */
-	uint32_t id;                       /* [I] never used twice */
+	uint32_t id;                       /* [I] never used twice; above that of the parent */
+	_Atomic uint32_t last_id;          /* [a] of the youngest group ever below, or its own; memcg_mutex writes */
 	uint32_t depth;                    /* [I] */
 	_Atomic int32_t refs;              /* [a] */
 	_Atomic bool dead;                 /* [a] removed; written under memcg_mutex */

@@ -19,6 +19,7 @@
 #include "mm/page.h"
 #include "mm/page_int.h"
 #include "mm/bootmem.h"
+#include "mm/lru.h"
 #include "mm/memcg.h"
 #include "mm/slab.h"
 #include "kernel/lock.h"
@@ -381,6 +382,8 @@ void page_free_block(struct page *p)
 	unsigned order = p->order;
 	struct pcp *c;
 
+	if (unlikely(page_flags(p) & PG_lru))
+		lru_remove(p); /* while it still has its owner */
 	if (p->owner)
 		memcg_uncharge_page(p);
 #ifdef CONFIG_DEBUG

@@ -59,6 +59,12 @@ bool memcg_wait_victim(void)
 {
 	return true;
 }
+void account_reclaim_close(struct account *a)
+{
+}
+void account_reclaim_free(struct account *a)
+{
+}
 uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
 {
 	return 0;

@@ -4,7 +4,7 @@
  * migration, moves between groups, group removal and both ways to switch; and a
  * switch that does not look at PMUs without group events.
  *
- * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c
+ * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,6 +58,12 @@ bool memcg_dying(void)
 bool memcg_wait_victim(void)
 {
 	return true;
+}
+void account_reclaim_close(struct account *a)
+{
+}
+void account_reclaim_free(struct account *a)
+{
 }
 uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
 {
