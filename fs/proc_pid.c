@@ -343,26 +343,42 @@ static struct dentry *link_target(struct proc_node *n)
 	return d ? d : ERR_PTR(-ENOENT);
 }
 
+/* The entry of @dir that is called @name and, if not negative, @id after it; ERR_PTR. */
+static struct dentry *number_below(struct dentry *dir, const char *name, int id)
+{
+	char full[24];
+	struct dentry *d;
+	int len = id < 0 ? snprintf(full, sizeof(full), "%s", name)
+			 : snprintf(full, sizeof(full), "%s%d", name, id);
+
+	mutex_lock(&dir->inode->lock);
+	d = lookup_locked(dir, full, (size_t)len);
+	mutex_unlock(&dir->inode->lock);
+	return d ? d : ERR_PTR(-ENOENT);
+}
+
 /* self: text; the others jump. */
 static struct dentry *pid_follow(struct inode *i)
 {
 	struct proc_node *n = proc_node_of(i);
-	struct dentry *root, *d;
 	struct process *p = current->process;
-	char name[40];
-	int len;
+	struct dentry *d, *task;
 
 	if (n->kind != PROC_SELF)
 		return link_target(n);
 	if (!p)
 		return ERR_PTR(-ENOENT);
 	/* Relative to this instance's root, wherever it is mounted. */
-	len = snprintf(name, sizeof(name), "%d", p->pid);
-	root = i->super->root;
-	mutex_lock(&root->inode->lock);
-	d = lookup_locked(root, name, (size_t)len);
-	mutex_unlock(&root->inode->lock);
-	return d ? d : ERR_PTR(-ENOENT);
+	d = number_below(i->super->root, "", p->pid);
+	if (!n->tid || IS_ERR(d))
+		return d;
+	task = number_below(d, "task", -1);
+	dentry_put(d);
+	if (IS_ERR(task))
+		return task;
+	d = number_below(task, "", current->tid);
+	dentry_put(task);
+	return d;
 }
 
 static const char *anon_name(struct file *f, char *buf, size_t n)

@@ -296,7 +296,7 @@ static int cgroup_show(struct seq *s, void *arg)
 
 	if (!b)
 		return -ENOMEM;
-	if (memcg_path(proc_of(arg), b, PATH_MAX_BYTES) < 0)
+	if (memcg_path(proc_of(arg), ((struct proc_node *)arg)->tid, b, PATH_MAX_BYTES) < 0)
 		str_copy(b, "/", PATH_MAX_BYTES);
 	seq_printf(s, "0::%s\n", b);
 	putname(b);

@@ -379,7 +379,7 @@ void process_start_init(void)
 		panic("no memory for init");
 	t = u->thread;
 	t->tid = 1;
-	memcg_fork(p, NULL);
+	memcg_fork(p, u, NULL); /* the root group: never removed */
 	process_get(p);
 	spin_lock(&process_lock);
 	init_process = p;

@@ -66,6 +66,8 @@ static bool leave_process(struct user_thread *u, int status)
 		stop_complete = true; /* the others had only us to wait for */
 	}
 	spin_unlock(&p->sighand->lock);
+	if (!last)
+		memcg_thread_exit(u); /* the last one stays until all is given back */
 	if (!last && p->nr_threads == 1)
 		wake_up(&p->child_wait); /* execve() waits to be alone */
 	spin_unlock(&process_lock);
@@ -255,8 +257,6 @@ void thread_exit_user(int status)
 
 	futex_thread_exit(u);
 	last = leave_process(u, status);
-	if (!last)
-		freezer_thread_exit(p);
 	if (last && p == init_process)
 		init_ended(p->exit_code);
 	if (last)
@@ -268,7 +268,7 @@ void thread_exit_user(int status)
 		drop_files(p);
 		if (p->tty && p->sid == p->pid)
 			tty_hangup_session(p);
-		memcg_exit(p);
+		memcg_exit(p, u);
 		become_zombie(p);
 	}
 	spin_lock(&process_lock);

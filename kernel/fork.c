@@ -291,8 +291,9 @@ static long do_clone(const struct clone *c)
 	}
 	if (p == me) {
 		vm_get(current->space); /* given back by the thread's end */
+		memcg_thread_start(u);
 	} else {
-		err = memcg_fork_into(p, me, c->group);
+		err = memcg_fork(p, u, c->group);
 		if (err) {
 			spin_unlock(&process_lock);
 			user_thread_free(u);

@@ -11,13 +11,13 @@
 #include "kernel/sighand.h"
 #include "mm/memcg_tree.h"
 
-bool freezer_wants(struct process *p)
+bool freezer_wants(struct user_thread *u)
 {
 	struct memcg *m;
 	bool wants;
 
 	rcu_read_lock();
-	m = memcg_of_process(p);
+	m = memcg_of_thread(u);
 	wants = atomic_load_explicit(&m->freezing, memory_order_seq_cst);
 	rcu_read_unlock();
 	return wants;
@@ -26,25 +26,24 @@ bool freezer_wants(struct process *p)
 void freezer_count(bool frozen)
 {
 	struct user_thread *u = current_user();
-	struct process *p = u->process;
+	struct memcg *m;
 
 	if (u->frozen == frozen)
 		return;
 	spin_lock(&memcg_lock);
+	m = memcg_of_thread(u);
 	u->frozen = frozen;
-	p->nr_frozen += frozen ? 1 : -1;
-	memcg_freeze_update(memcg_of_process(p));
+	m->nr_frozen += frozen ? 1 : -1;
+	memcg_freeze_update(m);
 	spin_unlock(&memcg_lock);
 }
 
 void freezer_sleep(void)
 {
-	struct process *p = current->process;
-
 	freezer_count(true);
 	for (;;) {
 		thread_prepare_sleep(THREAD_STOPPED);
-		if (!freezer_wants(p) || kill_pending(current))
+		if (!freezer_wants(current_user()) || kill_pending(current))
 			break;
 		schedule();
 	}
@@ -52,31 +51,17 @@ void freezer_sleep(void)
 	freezer_count(false);
 }
 
-void freezer_thread_exit(struct process *p)
-{
-	if (!freezer_wants(p))
-		return;
-	spin_lock(&memcg_lock);
-	memcg_freeze_update(memcg_of_process(p));
-	spin_unlock(&memcg_lock);
-}
-
 void freezer_new_thread(struct user_thread *u)
 {
-	if (freezer_wants(u->process))
+	if (freezer_wants(u))
 		atomic_fetch_or_explicit(&u->thread->flags, THREAD_F_SIGPENDING,
 					 memory_order_relaxed);
 }
 
-/* memcg_lock and process_lock held. */
-static void look(struct process *p)
+/* memcg_lock held, so the thread has not left its process for good. */
+static void look(struct user_thread *u)
 {
-	struct user_thread *u;
-
-	spin_lock(&p->sighand->lock);
-	list_for_each_entry(u, &p->threads, group_link)
-		signal_wake(u->thread, false);
-	spin_unlock(&p->sighand->lock);
+	signal_wake(u->thread, false);
 }
 
 void freezer_init(void)

@@ -5,14 +5,12 @@
 
 #include "kernel/process.h"
 
-/* Is @p's group freezing?  A look without locks. */
-bool freezer_wants(struct process *p);
+/* Is the thread's group freezing?  A look without locks. */
+bool freezer_wants(struct user_thread *u);
 /* The current thread counts as frozen, or no more: around sleeps that end by themselves only for SIGKILL. */
 void freezer_count(bool frozen);
 /* Sleeps until the group thaws or the thread is to end. */
 void freezer_sleep(void);
-/* The current thread is leaving its process. */
-void freezer_thread_exit(struct process *p);
 /* A new thread, linked; process_lock held. */
 void freezer_new_thread(struct user_thread *u);
 void freezer_init(void);

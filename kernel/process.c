@@ -92,6 +92,7 @@ struct user_thread *user_thread_create(struct process *p, const char *name, void
 	u->thread = t;
 	u->process = p;
 	list_init(&u->group_link);
+	list_init(&u->memcg_link);
 	sigqueue_init(&u->pending);
 	t->user = u;
 	t->process = p;

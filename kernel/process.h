@@ -78,10 +78,9 @@ struct process {
 	struct fs_context *fs;
 	struct sighand *sighand;            /* constant for life */
 
-	/* accounting (mm/memcg.c): the group, RCU; links under memcg's lock */
+	/* accounting (mm/memcg_proc.c): the group at which it counts, RCU; link under memcg's lock */
 	_Atomic(struct memcg *) memcg;
 	struct list_head memcg_link;
-	int nr_frozen;                      /* threads asleep for cgroup.freeze, or as good as that; memcg's lock */
 
 	_Atomic int oom_score_adj;
 	uint32_t uid, gid, euid, egid, suid, sgid; /* written by its own threads */
@@ -114,7 +113,9 @@ struct user_thread {
 	bool restore_blocked;
 	struct sigqueue pending;     /* thread-directed; sighand->lock */
 	_Atomic bool stopped;        /* counted in process->nr_stopped; set under sighand->lock */
-	bool frozen;                 /* counted in process->nr_frozen; written by the thread, memcg's lock */
+	_Atomic(struct memcg *) memcg; /* the group it is in, RCU; changed under memcg's lock */
+	struct list_head memcg_link; /* memcg's lock */
+	bool frozen;                 /* sleeps for cgroup.freeze, or as good as that; written by the thread, memcg's lock */
 	bool exec_killed;            /* ends because another thread calls execve() */
 	uintptr_t altstack_sp; size_t altstack_size; int altstack_flags;
 	uint32_t __user *clear_child_tid;

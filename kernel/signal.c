@@ -70,7 +70,7 @@ void signal_recalc(struct user_thread *u)
 {
 	struct process *p = u->process;
 	uint64_t pending = (u->pending.mask | p->pending.mask) & ~u->blocked;
-	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(p) ||
+	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(u) ||
 		    (p->stop_sig && !atomic_load_explicit(&u->stopped, memory_order_relaxed));
 
 	if (work)
@@ -154,13 +154,21 @@ static bool is_ignored(const struct process *p, const struct user_thread *u, int
 	return (SIGSET_IGNORE & SIG_BIT(sig)) || p == init_process;
 }
 
+/* The thread a signal is for, or one for all: NULL if none is left.  sighand->lock held. */
+static struct user_thread *signal_taker(const struct process *p, const struct user_thread *u)
+{
+	if (u)
+		return (struct user_thread *)u;
+	return list_empty(&p->threads) ? NULL
+				       : list_first_entry(&p->threads, struct user_thread, group_link);
+}
+
 /* Would it end the process at once, without a core and with nobody to catch or block it? */
 static bool is_fatal(const struct process *p, const struct user_thread *u, int sig)
 {
 	uint64_t bit = SIG_BIT(sig);
 
-	if (!u && !list_empty(&p->threads))
-		u = list_first_entry(&p->threads, struct user_thread, group_link);
+	u = signal_taker(p, u);
 	return u && !((u->blocked | u->waiting_for) & bit) && p != init_process &&
 	       p->sighand->action[sig - 1].handler == SIG_DFL &&
 	       !(bit & (SIGSET_IGNORE | SIGSET_STOP | SIGSET_CORE));
@@ -198,7 +206,7 @@ int signal_send_locked(struct process *p, struct user_thread *u, const struct si
 	}
 	if (!forced && is_ignored(p, u, info->signo))
 		goto drop;
-	if (is_fatal(p, u, info->signo) && freezer_wants(p)) {
+	if (is_fatal(p, u, info->signo) && freezer_wants(signal_taker(p, u))) {
 		/* Nobody frozen has to thaw in order to die. */
 		signal_group_exit_locked(p, info->signo);
 		goto drop;

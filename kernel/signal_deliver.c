@@ -304,7 +304,7 @@ void signal_deliver(struct regs *r)
 			stop_here(u);
 			continue;
 		}
-		if (freezer_wants(p)) {
+		if (freezer_wants(u)) {
 			spin_unlock(&h->lock);
 			freezer_sleep();
 			continue;

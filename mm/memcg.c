@@ -90,6 +90,7 @@ static struct memcg *memcg_alloc(struct memcg *parent, const char *name)
 	list_init(&m->children);
 	list_init(&m->sibling);
 	list_init(&m->procs);
+	list_init(&m->threads);
 	return m;
 }
 
@@ -315,7 +316,7 @@ int memcg_remove(struct memcg *m)
 
 	mutex_lock(&memcg_mutex);
 	spin_lock(&memcg_lock);
-	if (!m->parent || m->nr_children || m->nr_procs)
+	if (!m->parent || m->nr_children || m->nr_tasks)
 		err = -EBUSY;
 	else if (atomic_load_explicit(&m->dead, memory_order_relaxed))
 		err = -ENODEV;
@@ -387,7 +388,7 @@ int memcg_control(struct memcg *m, unsigned enable, unsigned disable)
 		err = -ENOENT;
 	else if (enable && m->parent && (memcg_is_thread_root(m) || !memcg_valid_domain(m)))
 		err = -EOPNOTSUPP;
-	else if (enable && m->parent && m->nr_procs)
+	else if (enable && m->parent && m->nr_tasks)
 		err = -EBUSY;
 	list_for_each_entry(c, &m->children, sibling)
 		if (c->control & disable)
@@ -435,24 +436,27 @@ static void populate(struct memcg *m, int by)
 
 void memcg_count_in(struct memcg *m)
 {
-	bool was = memcg_populated(m);
-
 	owner_user_get(atomic_load_explicit(&m->owner, memory_order_relaxed));
 	m->nr_procs++;
-	if (!was)
-		populate(m, 1);
 }
 
 bool memcg_count_out(struct memcg *m, struct owner **o)
 {
 	*o = atomic_load_explicit(&m->owner, memory_order_relaxed);
 	m->nr_procs--;
-	if (!memcg_populated(m))
-		populate(m, -1);
 	if (!owner_user_put(*o))
 		return false;
 	owner_get(*o);
 	return true;
+}
+
+void memcg_count_task(struct memcg *m, int by)
+{
+	bool was = memcg_populated(m);
+
+	m->nr_tasks += by;
+	if (memcg_populated(m) != was)
+		populate(m, by);
 }
 
 void memcg_return_stock(struct owner *o)

@@ -19,6 +19,7 @@
 struct memcg;
 struct owner;
 struct process;
+struct user_thread;
 
 /* Keys of memory.stat that charges belong to; the busiest first (mm/stock.h). */
 enum memcg_kind {
@@ -83,14 +84,20 @@ unsigned memcg_sock_credit(struct owner *o);
 unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags);
 void memcg_event_sock_dropped(struct owner *o);
 
-/* Processes: fork inherits the group; exit leaves it.  Process side is one pointer. */
-struct memcg *memcg_of_process(struct process *p); /* under RCU; never NULL */
-void memcg_fork(struct process *child, struct process *parent); /* parent NULL: root */
-/* The same into @group (NULL: the parent's): 0, or -ENODEV if it has been removed. */
-int memcg_fork_into(struct process *child, struct process *parent, struct memcg *group);
-void memcg_exit(struct process *p); /* last thread gone */
-/* "/a/b" into buf, for /proc/PID/cgroup. */
-int memcg_path(struct process *p, char *buf, size_t n);
+/*
+ * A thread is in a group, its process's resources count at that group or, if it is
+ * threaded, at the nearest group above that is not (the same for all threads of a
+ * process).  A new thread or process begins where its maker is.
+ */
+struct memcg *memcg_of_process(struct process *p);    /* where it counts; under RCU; never NULL */
+struct memcg *memcg_of_thread(struct user_thread *u); /* where it is; under RCU; never NULL */
+/* @child with its first thread into @group; NULL: the caller's.  0, or -ENODEV if it has been removed. */
+int memcg_fork(struct process *child, struct user_thread *first, struct memcg *group);
+void memcg_thread_start(struct user_thread *u); /* another thread of the caller's process */
+void memcg_thread_exit(struct user_thread *u);  /* one that is not the last */
+void memcg_exit(struct process *p, struct user_thread *last);
+/* Group of the thread @tid of @p (0: of its first) as "/a/b", for /proc/PID/cgroup. */
+int memcg_path(struct process *p, pid_t tid, char *buf, size_t n);
 
 /**
  * Socket memory (net/sock_mem.c): a socket's byte credit, charged in pages.

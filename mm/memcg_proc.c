@@ -2,10 +2,13 @@
 /*
  * Which process is in which group.
  *
- * process.memcg is read under RCU by the process itself (current_owner(), on every
- * charge) and by others; it changes, with the lists and counts that follow from it,
- * under memcg_lock.  A group with processes cannot be removed, so the pointer of a
- * live process stays good; after memcg_exit() it points to the root.
+ * user_thread.memcg is the group of a thread; process.memcg the one at which its
+ * process counts: that group, or the domain above when it is threaded, so all threads
+ * of a process agree.  It is read under RCU by the process itself (current_owner(), on
+ * every charge) and by others; both change, with the lists and counts that follow from
+ * them, under memcg_lock, moves also under memcg_mutex.  A group with threads cannot
+ * be removed, nor one above it, so the pointers of a live process stay good; after
+ * memcg_exit() they point to the root.
  */
 #include "mm/memcg_tree.h"
 #include "mm/stock.h"
@@ -30,59 +33,88 @@ struct memcg *memcg_of_process(struct process *p)
 	return m ? m : memcg_root;
 }
 
-/* memcg_lock held. */
-static void enter(struct process *p, struct memcg *m)
+struct memcg *memcg_of_thread(struct user_thread *u)
+{
+	struct memcg *m = atomic_load_explicit(&u->memcg, memory_order_acquire);
+
+	return m ? m : memcg_root;
+}
+
+/* The four: memcg_lock held. */
+static void process_enter(struct process *p, struct memcg *m)
 {
 	list_add_tail(&p->memcg_link, &m->procs);
 	memcg_count_in(m);
 	atomic_store_explicit(&p->memcg, m, memory_order_release);
-	memcg_freeze_update(m);
 }
 
-/* memcg_lock held.  *o: owner whose last user left (referenced), or NULL. */
-static void leave(struct process *p, struct memcg *m, struct owner **o)
+/* *o: owner whose last user left (referenced), or NULL. */
+static void process_leave(struct process *p, struct memcg *m, struct owner **o)
 {
 	list_del(&p->memcg_link);
 	if (!memcg_count_out(m, o))
 		*o = NULL;
+}
+
+static void thread_enter(struct user_thread *u, struct memcg *m)
+{
+	list_add_tail(&u->memcg_link, &m->threads);
+	atomic_store_explicit(&u->memcg, m, memory_order_release);
+	m->nr_frozen += u->frozen;
+	memcg_count_task(m, 1);
 	memcg_freeze_update(m);
 }
 
-void memcg_fork(struct process *child, struct process *parent)
+static void thread_leave(struct user_thread *u)
 {
-	spin_lock(&memcg_lock);
-	enter(child, parent ? memcg_of_process(parent) : memcg_root);
-	spin_unlock(&memcg_lock);
+	struct memcg *m = memcg_of_thread(u);
+
+	list_del(&u->memcg_link);
+	m->nr_frozen -= u->frozen;
+	memcg_count_task(m, -1);
+	memcg_freeze_update(m);
 }
 
-int memcg_fork_into(struct process *child, struct process *parent, struct memcg *group)
+int memcg_fork(struct process *child, struct user_thread *first, struct memcg *group)
 {
 	int err = 0;
 
-	if (!group) {
-		memcg_fork(child, parent);
-		return 0;
-	}
 	spin_lock(&memcg_lock);
-	if (atomic_load_explicit(&group->dead, memory_order_relaxed))
+	if (!group)
+		group = current->user ? memcg_of_thread(current->user) : memcg_root;
+	if (atomic_load_explicit(&group->dead, memory_order_relaxed)) {
 		err = -ENODEV;
-	else
-		enter(child, group);
+	} else {
+		process_enter(child, memcg_domain(group));
+		thread_enter(first, group);
+	}
 	spin_unlock(&memcg_lock);
 	return err;
 }
 
-void memcg_exit(struct process *p)
+void memcg_thread_start(struct user_thread *u)
 {
-	struct memcg *m;
-	struct owner *o = NULL;
+	spin_lock(&memcg_lock);
+	thread_enter(u, memcg_of_thread(current->user));
+	spin_unlock(&memcg_lock);
+}
+
+void memcg_thread_exit(struct user_thread *u)
+{
+	spin_lock(&memcg_lock);
+	thread_leave(u);
+	spin_unlock(&memcg_lock);
+}
+
+void memcg_exit(struct process *p, struct user_thread *last)
+{
+	struct owner *o;
 
 	spin_lock(&memcg_lock);
-	m = atomic_load_explicit(&p->memcg, memory_order_relaxed);
-	if (m && !list_empty(&p->memcg_link)) {
-		leave(p, m, &o);
-		atomic_store_explicit(&p->memcg, memcg_root, memory_order_release);
-	}
+	thread_leave(last);
+	process_leave(p, memcg_of_process(p), &o);
+	atomic_store_explicit(&last->memcg, memcg_root, memory_order_release);
+	atomic_store_explicit(&p->memcg, memcg_root, memory_order_release);
 	spin_unlock(&memcg_lock);
 	if (o)
 		memcg_return_stock(o);
@@ -110,98 +142,123 @@ int memcg_may_enter(struct memcg *m)
 	return err;
 }
 
-/* The process to move, referenced; NULL.  A thread's id stands for its process. */
-static struct process *find(pid_t pid, bool thread)
+/* The process to move, referenced, and the thread that was named; NULL. */
+static struct process *find(pid_t pid, struct thread **thread)
 {
 	struct process *p = NULL;
-	struct thread *t;
+	struct thread *t = pid ? thread_find_get(pid) : current;
 
-	if (!pid) {
-		process_get(current->process);
-		return current->process;
-	}
-	p = process_find_get(pid);
-	if (p)
-		return p;
-	t = thread_find_get(pid);
+	*thread = NULL;
 	if (!t)
-		return NULL;
+		return pid ? process_find_get(pid) : NULL; /* its first thread may have ended */
+	if (!pid)
+		thread_get(t);
 	spin_lock(&process_lock);
 	p = t->user ? t->process : NULL;
 	if (p)
 		process_get(p);
 	spin_unlock(&process_lock);
-	thread_put(t);
+	if (p)
+		*thread = t;
+	else
+		thread_put(t);
 	return p;
+}
+
+/* memcg_lock held. */
+static void move_thread(struct user_thread *u, struct memcg *to)
+{
+	struct memcg *from = memcg_of_thread(u);
+
+	if (from == to)
+		return;
+	thread_leave(u);
+	thread_enter(u, to);
+	if (memcg_freeze_hook && atomic_load_explicit(&to->freezing, memory_order_relaxed) !=
+					 atomic_load_explicit(&from->freezing, memory_order_relaxed))
+		memcg_freeze_hook(u);
+}
+
+/* process_lock and memcg_lock held.  -ESRCH: it has just ended. */
+static int move(struct process *p, struct thread *only, struct memcg *to, struct owner **o)
+{
+	struct memcg *from = memcg_of_process(p), *domain = memcg_domain(to);
+	struct user_thread *u;
+
+	if (only) {
+		if (!only->user || list_empty(&((struct user_thread *)only->user)->group_link))
+			return -ESRCH;
+		if (domain != from)
+			return -EOPNOTSUPP;
+		move_thread(only->user, to);
+		return 0;
+	}
+	if (list_empty(&p->threads))
+		return -ESRCH;
+	/* First in, then out: a group does not look empty in between. */
+	list_for_each_entry(u, &p->threads, group_link)
+		move_thread(u, to);
+	if (domain != from) {
+		process_leave(p, from, o);
+		process_enter(p, domain);
+	}
+	return 0;
 }
 
 int memcg_attach(struct memcg *m, pid_t pid, bool thread,
 		 int (*may)(struct memcg *from, struct memcg *to, void *arg), void *arg)
 {
-	struct process *p = find(pid, thread);
+	struct thread *t;
+	struct process *p = find(pid, &t);
 	struct owner *o = NULL;
-	struct memcg *from;
 	int err;
 
 	if (!p)
 		return -ESRCH;
-	mutex_lock(&memcg_mutex); /* controllers and types stay as they are */
-	from = memcg_of_process(p); /* nobody else moves it */
-	err = may ? may(from, m, arg) : 0;
+	mutex_lock(&memcg_mutex); /* controllers and types stay as they are, and nobody else moves it */
+	rcu_read_lock();
+	spin_lock(&process_lock);
+	err = may ? may(t && t->user ? memcg_of_thread(t->user) : memcg_of_process(p), m, arg) : 0;
+	spin_unlock(&process_lock);
+	rcu_read_unlock();
 	if (!err)
 		err = may_enter(m);
-	if (!err && thread && memcg_domain(from) != memcg_domain(m))
-		err = -EOPNOTSUPP;
-	spin_lock(&process_lock);
-	spin_lock(&memcg_lock);
-	if (!err && list_empty(&p->memcg_link))
-		err = -ESRCH; /* it has just exited */
-	if (!err && thread && p->nr_threads > 1)
-		err = -EOPNOTSUPP; /* processes stay whole */
-	from = memcg_of_process(p);
-	if (!err && from != m) {
-		leave(p, from, &o);
-		enter(p, m);
-		if (memcg_freeze_hook && atomic_load_explicit(&m->freezing, memory_order_relaxed) !=
-						 atomic_load_explicit(&from->freezing, memory_order_relaxed))
-			memcg_freeze_hook(p);
+	if (!err) {
+		spin_lock(&process_lock);
+		spin_lock(&memcg_lock);
+		err = thread && !t ? -ESRCH : move(p, thread ? t : NULL, m, &o);
+		spin_unlock(&memcg_lock);
+		spin_unlock(&process_lock);
 	}
-	spin_unlock(&memcg_lock);
-	spin_unlock(&process_lock);
 	mutex_unlock(&memcg_mutex);
 	if (!err && memcg_moved_hook)
 		memcg_moved_hook();
 	if (o)
 		memcg_return_stock(o);
+	if (t)
+		thread_put(t);
 	process_put(p);
 	return err;
 }
 
 void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg)
 {
-	struct memcg *top = m;
 	struct process *p;
 
 	spin_lock(&memcg_lock);
-	for (; m; m = memcg_next(m, top))
-		if (memcg_domain(m) == top)
-			list_for_each_entry(p, &m->procs, memcg_link)
-				fn(p->pid, arg);
+	list_for_each_entry(p, &m->procs, memcg_link)
+		fn(p->pid, arg);
 	spin_unlock(&memcg_lock);
 }
 
 void memcg_for_each_tid(struct memcg *m, void (*fn)(pid_t tid, void *arg), void *arg)
 {
 	struct user_thread *u;
-	struct process *p;
 
-	spin_lock(&process_lock);
 	spin_lock(&memcg_lock);
-	list_for_each_entry(p, &m->procs, memcg_link)
-		list_for_each_entry(u, &p->threads, group_link)
-			fn(u->thread->tid, arg);
+	list_for_each_entry(u, &m->threads, memcg_link)
+		fn(u->thread->tid, arg);
 	spin_unlock(&memcg_lock);
-	spin_unlock(&process_lock);
 }
 
 /* Writes the path of @m, from the end of @buf backwards; its start. */
@@ -237,12 +294,22 @@ int memcg_path_of(struct memcg *m, char *buf, size_t n)
 	return 0;
 }
 
-int memcg_path(struct process *p, char *buf, size_t n)
+int memcg_path(struct process *p, pid_t tid, char *buf, size_t n)
 {
+	struct user_thread *u;
+	struct memcg *m;
 	int err;
 
 	rcu_read_lock();
-	err = memcg_path_of(memcg_of_process(p), buf, n);
+	spin_lock(&process_lock);
+	m = memcg_of_process(p);
+	list_for_each_entry(u, &p->threads, group_link)
+		if (u->thread->tid == (tid ? tid : p->pid)) {
+			m = memcg_of_thread(u);
+			break;
+		}
+	spin_unlock(&process_lock);
+	err = memcg_path_of(m, buf, n);
 	rcu_read_unlock();
 	return err;
 }

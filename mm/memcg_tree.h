@@ -15,6 +15,8 @@
 
 #include "mm/memcg_internal.h"
 
+struct user_thread;
+
 #define MEMCG_CTL_MEMORY (1u << 0) /* the controllers there are */
 
 /* Legend: [I] constant, [a] atomic, [t] memcg_mutex, [p] memcg_lock, [r] RCU pointer. */
@@ -32,8 +34,10 @@ struct memcg {
 	uint32_t nr_descendants;           /* [t] */
 	uint32_t max_depth, max_descendants; /* [t] UINT32_MAX: max */
 	struct list_head children, sibling; /* [t] */
-	struct list_head procs;            /* [p] process.memcg_link */
-	uint32_t nr_procs;                 /* [p] */
+	struct list_head procs;            /* [p] process.memcg_link: those whose resources count here */
+	uint32_t nr_procs;                 /* [p] as the list */
+	struct list_head threads;          /* [p] user_thread.memcg_link: those that are here */
+	uint32_t nr_tasks, nr_frozen;      /* [p] as that list, and how many of them sleep for cgroup.freeze */
 	uint32_t nr_populated;             /* [p] children that are populated */
 	uint32_t nr_threaded;              /* [t] children that are threaded */
 	bool threaded;                     /* [t] resources count at the nearest group above that is not */
@@ -88,14 +92,16 @@ int memcg_control(struct memcg *m, unsigned enable, unsigned disable);
 /* Controllers that the parent gives this group. */
 unsigned memcg_available(struct memcg *m);
 
-/* Under memcg_lock: count one process in or out; true: call memcg_settle_users() with *o after unlocking. */
+/* Under memcg_lock: one user of @m's owner more, or fewer; true: call memcg_return_stock() with *o after unlocking. */
 void memcg_count_in(struct memcg *m);
 bool memcg_count_out(struct memcg *m, struct owner **o);
+/* Under memcg_lock: one thread more (@by 1) or fewer (-1) in @m, and what follows for "populated". */
+void memcg_count_task(struct memcg *m, int by);
 /* The last user of @o is gone: its stock comes back now.  Drops the reference that count_out took. */
 void memcg_return_stock(struct owner *o);
 static inline bool memcg_populated(struct memcg *m)
 {
-	return m->nr_procs || m->nr_populated;
+	return m->nr_tasks || m->nr_populated;
 }
 /* Next group of the subtree of @top in pre-order; memcg_mutex or memcg_lock held. */
 struct memcg *memcg_next(struct memcg *m, struct memcg *top);
@@ -113,14 +119,14 @@ bool memcg_wait_victim(void); /* sleeps a little for a victim's memory; true: th
 
 /* mm/memcg_proc.c */
 /* "/a/b" into @buf; a path that does not fit loses its beginning. -ENAMETOOLONG without room for "/". */
-/* Calls @fn with the pid of each process of @m and of its threaded groups, memcg_lock held: no sleeping. */
+/* Calls @fn with the pid of each process whose resources count at @m, memcg_lock held: no sleeping. */
 void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void *arg);
 void memcg_for_each_tid(struct memcg *m, void (*fn)(pid_t tid, void *arg), void *arg); /* of @m alone */
 /* May sleep.  For the fork of a child into @m: 0 or as memcg_attach(). */
 int memcg_may_enter(struct memcg *m);
 int memcg_path_of(struct memcg *m, char *buf, size_t n);
-/* Moves a process here; @pid 0: the caller. */
 extern void (*memcg_moved_hook)(void); /* after a process has moved; may call other CPUs */
+/* Moves a process here, or only the thread with that id; @pid 0: the caller. */
 /* 0, -ESRCH, -EBUSY (has controllers), -EOPNOTSUPP (type), -ENODEV, or what @may says of the two groups. */
 int memcg_attach(struct memcg *m, pid_t pid, bool thread, int (*may)(struct memcg *from, struct memcg *to, void *arg),
 		 void *arg);
@@ -135,8 +141,8 @@ int memcg_set_threaded(struct memcg *m);    /* 0, -EOPNOTSUPP, -ENODEV */
 void memcg_set_freeze(struct memcg *m, bool on);
 /* memcg_lock held: something of @m has frozen, thawed, come or gone. */
 void memcg_freeze_update(struct memcg *m);
-/* Kernel side (kernel/freezer.c): all threads of @p look whether they are to freeze. memcg_lock held. */
-extern void (*memcg_freeze_hook)(struct process *p);
+/* Kernel side (kernel/freezer.c): the thread looks whether it is to freeze. memcg_lock held. */
+extern void (*memcg_freeze_hook)(struct user_thread *u);
 
 /* mm/memcg_oom.c: SIGKILL to everything in the subtree (cgroup.kill). */
 void memcg_kill_all(struct memcg *m);

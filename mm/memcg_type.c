@@ -2,20 +2,19 @@
 /*
  * cgroup.type and cgroup.freeze.
  *
- * A threaded group has no memory controller; what its processes use counts at the
- * nearest group above that is a domain.  (Tally places whole processes: moving one of
- * several threads is refused.)
+ * A threaded group has no memory controller; what its threads use counts at the
+ * nearest group above that is a domain, where their process counts as a whole.
  *
  * Freezing: the files set a wish; "freezing" is the wish here or above.  Threads see
  * it on their way to user mode and sleep there (kernel/freezer.c).  A group is frozen
- * when it is freezing, all threads of its processes sleep and all its children are frozen.
+ * when it is freezing, all its threads sleep and all its children are frozen.
  *
  * Locks: memcg_mutex over types; memcg_lock over all about freezing.
  */
 #include "mm/memcg_tree.h"
 #include "kernel/process.h"
 
-void (*memcg_freeze_hook)(struct process *p);
+void (*memcg_freeze_hook)(struct user_thread *u);
 
 const char *memcg_type_name(struct memcg *m)
 {
@@ -72,14 +71,10 @@ int memcg_set_threaded(struct memcg *m)
 /* memcg_lock held. */
 static bool all_frozen(struct memcg *m)
 {
-	struct process *p;
 	struct memcg *c;
 
-	if (!atomic_load_explicit(&m->freezing, memory_order_relaxed))
+	if (!atomic_load_explicit(&m->freezing, memory_order_relaxed) || m->nr_frozen < m->nr_tasks)
 		return false;
-	list_for_each_entry(p, &m->procs, memcg_link)
-		if (p->nr_frozen < __atomic_load_n(&p->nr_threads, __ATOMIC_RELAXED))
-			return false;
 	list_for_each_entry(c, &m->children, sibling)
 		if (!c->frozen)
 			return false;
@@ -103,14 +98,14 @@ static bool pass_down(struct memcg *m)
 {
 	bool on = m->freeze ||
 		  (m->parent && atomic_load_explicit(&m->parent->freezing, memory_order_relaxed));
-	struct process *p;
+	struct user_thread *u;
 
 	if (on == atomic_load_explicit(&m->freezing, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&m->freezing, on, memory_order_seq_cst);
-	list_for_each_entry(p, &m->procs, memcg_link)
+	list_for_each_entry(u, &m->threads, memcg_link)
 		if (memcg_freeze_hook)
-			memcg_freeze_hook(p);
+			memcg_freeze_hook(u);
 	return true;
 }
 
