@@ -9,16 +9,21 @@
 
 #define CG_NOT_ROOT (1u << 0) /* not in the root directory */
 #define CG_MEMORY   (1u << 1) /* only where the parent gives the memory controller */
-#define CG_PRESSURE (1u << 3) /* everywhere */
-#define CG_RAW      (1u << 4) /* written text keeps its white space */
-#define CG_EVENTS   (1u << 2) /* poll() reports changes of the group's events */
+#define CG_PRESSURE (1u << 2) /* everywhere */
+#define CG_RAW      (1u << 3) /* written text keeps its white space */
+#define CG_NOTIFIES(file) (1u << 4 | (MEMCG_NOTIFY_##file) << 5) /* changes can be watched */
+#define CG_NOTIFY   (1u << 4)
+static inline enum memcg_notify cg_notify_of(unsigned flags)
+{
+	return flags >> 5;
+}
 
 struct cg_node;
 /* An open file of a group. */
 struct cg_opened {
 	struct cg_node *node; /* the inode's */
 	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
-	uint64_t seq;         /* the group's event_seq when last read */
+	uint32_t seq;         /* the file's event_seq when last read */
 };
 
 struct cg_file {
@@ -74,6 +79,11 @@ static inline uint64_t cg_file_ino(const struct memcg *m, const struct cg_file *
 
 /* The group whose directory @f is, referenced; NULL if it is something else or removed. */
 struct memcg *cgroup_of_dir(struct file *f);
+
+/* fs/cgroup_notify.c: where pollers of a group's files sleep, and what inotify knows a file as. */
+struct wait_queue *cg_notify_queue(struct memcg *m);
+const void *cg_notify_key(struct memcg *m, enum memcg_notify file);
+void cgroup_notify_init(void);
 
 void cgroup_proc_init(void); /* fs/cgroup_proc.c */
 void cgroupfs_init(void);    /* registers "cgroup2"; after memcg_init() */

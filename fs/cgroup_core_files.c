@@ -214,7 +214,7 @@ static int kill_write(struct memcg *m, char *text)
 const struct cg_file cg_core_files[] = {
 	[CG_PROCS] = { "cgroup.procs", 0644, 0, procs_show, NULL, procs_write },
 	{ "cgroup.controllers", 0444, 0, controllers_show, NULL, NULL },
-	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_EVENTS, cgroup_events_show, NULL, NULL },
+	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_NOTIFIES(CGROUP), cgroup_events_show, NULL, NULL },
 	{ "cgroup.freeze", 0644, CG_NOT_ROOT, freeze_show, freeze_write, NULL },
 	{ "cgroup.kill", 0200, CG_NOT_ROOT, NULL, kill_write, NULL },
 	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write, NULL },

@@ -69,7 +69,7 @@ static int swap_events_show(struct seq *s, struct memcg *m)
 
 const struct cg_file cg_swap_files[] = {
 	{ "memory.swap.current", 0444, CG_NOT_ROOT | CG_MEMORY, zero_show, NULL, NULL },
-	{ "memory.swap.events", 0444, CG_NOT_ROOT | CG_MEMORY, swap_events_show, NULL, NULL },
+	{ "memory.swap.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(SWAP), swap_events_show, NULL, NULL },
 	{ "memory.swap.high", 0644, CG_NOT_ROOT | CG_MEMORY, swap_high_show, swap_high_write, NULL },
 	{ "memory.swap.max", 0644, CG_NOT_ROOT | CG_MEMORY, swap_max_show, swap_max_write, NULL },
 };

@@ -20,26 +20,6 @@
 static const struct inode_ops cg_dir_ops, cg_file_iops;
 static const struct file_ops cg_dir_fops, cg_file_fops;
 
-/*
- * Who polls *.events sleeps in one of these, by group id: a queue per group would
- * cost more than the group's events are worth.
- */
-#define NR_EVENT_QUEUES 16
-static struct wait_queue event_queues[NR_EVENT_QUEUES];
-
-static struct wait_queue *event_queue(struct memcg *m)
-{
-	return &event_queues[m->id % NR_EVENT_QUEUES];
-}
-
-static void events_changed(struct memcg *m)
-{
-	wake_up_poll(event_queue(m), EPOLLPRI | EPOLLERR);
-	inotify_event(&m->event_seq, IN_MODIFY);
-	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
-		inotify_event(&m->event_seq, IN_DELETE_SELF);
-}
-
 static struct cg_node *node_of(const struct inode *i)
 {
 	return i->priv;
@@ -282,6 +262,13 @@ static ssize_t file_write(const char *text, size_t len, void *arg)
 	return err ? err : (ssize_t)len;
 }
 
+/* Of a file whose changes can be watched: how many there have been. */
+static uint32_t event_seq(const struct cg_node *n)
+{
+	return atomic_load_explicit(&n->group->event_seq[cg_notify_of(n->file->flags)],
+				    memory_order_acquire);
+}
+
 static struct cg_opened *opened(struct file *f)
 {
 	return text_arg(f);
@@ -296,7 +283,7 @@ static int cg_open(struct inode *i, struct file *f)
 	if (o) {
 		o->node = n;
 		o->euid = current->process ? current->process->euid : 0;
-		o->seq = atomic_load_explicit(&n->group->event_seq, memory_order_acquire);
+		o->seq = event_seq(n);
 		err = text_open(f, n->file->show ? file_show : NULL,
 				n->file->write || n->file->write_as ? file_write : NULL, o);
 	}
@@ -318,7 +305,7 @@ static ssize_t cg_read(struct file *f, struct iov_iter *to, loff_t *pos)
 	struct cg_opened *o = opened(f);
 
 	/* Before the text: a change after it is still to be reported. */
-	o->seq = atomic_load_explicit(&o->node->group->event_seq, memory_order_acquire);
+	o->seq = event_seq(o->node);
 	return text_read(f, to, pos);
 }
 
@@ -328,20 +315,22 @@ static unsigned cg_poll(struct file *f, struct poll_table *pt)
 	struct cg_node *n = o->node;
 	unsigned ready = EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
 
-	if (!(n->file->flags & CG_EVENTS))
+	if (!(n->file->flags & CG_NOTIFY))
 		return ready;
-	poll_wait(f, event_queue(n->group), pt);
-	if (atomic_load_explicit(&n->group->event_seq, memory_order_acquire) != o->seq)
+	poll_wait(f, cg_notify_queue(n->group), pt);
+	if (event_seq(n) != o->seq)
 		ready |= EPOLLPRI | EPOLLERR;
 	return ready;
 }
 
-/* Who watches *.events hears of the group's events; who watches another file, of writes. */
+/* Who watches *.events hears of the group's events; who watches another file, of writes; the directory, of its end. */
 static const void *cg_watch_key(struct inode *i)
 {
 	struct cg_node *n = node_of(i);
 
-	return n->file && n->file->flags & CG_EVENTS ? (const void *)&n->group->event_seq : i;
+	if (!n->file)
+		return n->group;
+	return n->file->flags & CG_NOTIFY ? cg_notify_key(n->group, cg_notify_of(n->file->flags)) : i;
 }
 
 static int cg_truncate(struct inode *i, loff_t size)
@@ -356,6 +345,7 @@ static const struct inode_ops cg_dir_ops = {
 	.rmdir = cg_rmdir,
 	.unlink = cg_unlink,
 	.setattr = cg_setattr,
+	.watch_key = cg_watch_key,
 	.evict = cg_evict,
 };
 static const struct inode_ops cg_file_iops = {
@@ -421,9 +411,7 @@ struct memcg *cgroup_of_dir(struct file *f)
 
 void cgroupfs_init(void)
 {
-	for (unsigned i = 0; i < NR_EVENT_QUEUES; i++)
-		wq_init(&event_queues[i], "cgroup.events");
-	memcg_events_hook = events_changed;
+	cgroup_notify_init();
 	fs_register(&cg_type);
 	cgroup_proc_init();
 }

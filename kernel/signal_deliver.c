@@ -304,7 +304,9 @@ void signal_deliver(struct regs *r)
 			stop_here(u);
 			continue;
 		}
-		if (freezer_wants(u)) {
+		/* A SIGSTOP that was sent before comes first: stopped is as good as frozen. */
+		if (freezer_wants(u) &&
+		    !((u->pending.mask | p->pending.mask) & SIG_BIT(SIGSTOP))) {
 			spin_unlock(&h->lock);
 			freezer_sleep();
 			continue;

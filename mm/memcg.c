@@ -91,6 +91,7 @@ static struct memcg *memcg_alloc(struct memcg *parent, const char *name)
 	list_init(&m->sibling);
 	list_init(&m->procs);
 	list_init(&m->threads);
+	list_init(&m->notify_link);
 	return m;
 }
 
@@ -339,7 +340,8 @@ int memcg_remove(struct memcg *m)
 	for (struct memcg *p = m->parent; p; p = p->parent)
 		p->nr_descendants--;
 	mutex_unlock(&memcg_mutex);
-	memcg_events_changed(m);
+	for (unsigned i = 0; i < NR_MEMCG_NOTIFY; i++)
+		memcg_changed(m, i);
 	memcg_put(m);
 	return 0;
 }
@@ -423,7 +425,7 @@ static void populate(struct memcg *m, int by)
 	for (;;) {
 		bool was;
 
-		memcg_events_changed(m);
+		memcg_changed(m, MEMCG_NOTIFY_CGROUP);
 		m = m->parent;
 		if (!m)
 			return;

@@ -150,8 +150,18 @@ void memcg_stat_read(struct account *a, int64_t out[NR_MEMCG_STATS]); /* bytes a
 
 /* mm/memcg_events.c */
 void account_event(struct account *a, enum memcg_event ev);
-void memcg_events_changed(struct memcg *group); /* counts event_seq up, tells the hook */
-extern void (*memcg_events_hook)(struct memcg *group); /* wakes watchers; takes no lock but wait queues */
+/* Files whose changes somebody may watch. */
+enum memcg_notify {
+	MEMCG_NOTIFY_CGROUP,       /* cgroup.events */
+	MEMCG_NOTIFY_EVENTS,       /* memory.events */
+	MEMCG_NOTIFY_EVENTS_LOCAL, /* memory.events.local */
+	MEMCG_NOTIFY_SWAP,         /* memory.swap.events */
+	NR_MEMCG_NOTIFY
+};
+void memcg_changed(struct memcg *group, enum memcg_notify file); /* counts event_seq up, tells the hook */
+/* Tells watchers; called under spinlocks (memcg_lock), never in an interrupt. */
+extern void (*memcg_changed_hook)(struct memcg *group, enum memcg_notify file);
+extern _Atomic bool memcg_local_events; /* mount option: memory.events without descendants' */
 void memcg_note_high(struct account *a);            /* a walk ended above some high */
 
 #endif /* MM_MEMCG_INTERNAL_H */

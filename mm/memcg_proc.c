@@ -56,13 +56,16 @@ static void process_leave(struct process *p, struct memcg *m, struct owner **o)
 		*o = NULL;
 }
 
+/*
+ * A frozen group stays so when a thread is born into it: the thread does nothing but
+ * go to sleep.  Who moves one that has been running calls memcg_freeze_update().
+ */
 static void thread_enter(struct user_thread *u, struct memcg *m)
 {
 	list_add_tail(&u->memcg_link, &m->threads);
 	atomic_store_explicit(&u->memcg, m, memory_order_release);
 	m->nr_frozen += u->frozen;
 	memcg_count_task(m, 1);
-	memcg_freeze_update(m);
 }
 
 static void thread_leave(struct user_thread *u)
@@ -174,6 +177,7 @@ static void move_thread(struct user_thread *u, struct memcg *to)
 		return;
 	thread_leave(u);
 	thread_enter(u, to);
+	memcg_freeze_update(to);
 	if (memcg_freeze_hook && atomic_load_explicit(&to->freezing, memory_order_relaxed) !=
 					 atomic_load_explicit(&from->freezing, memory_order_relaxed))
 		memcg_freeze_hook(u);

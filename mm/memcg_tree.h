@@ -45,7 +45,9 @@ struct memcg {
 	_Atomic bool freezing;             /* [p] here or above; read without the lock */
 	bool frozen;                       /* [p] freezing, and nothing of the subtree runs */
 	_Atomic(struct memcg_attr *) attrs; /* [t] owners and modes that somebody has changed */
-	_Atomic uint64_t event_seq;        /* [a] counts changes of *.events, for poll */
+	_Atomic uint32_t event_seq[NR_MEMCG_NOTIFY]; /* [a] counts changes of each *.events file, for poll */
+	_Atomic uint32_t notify;           /* [a] bits: those whose watchers are still to be told (fs/cgroup_notify.c) */
+	struct list_head notify_link;      /* fs/cgroup_notify.c's lock */
 	_Atomic(struct memcg *) hash_next; /* [t] chain of the name hash; read under RCU */
 	struct rcu_head rcu;
 	char name[];                       /* [I] */

@@ -89,7 +89,7 @@ void memcg_freeze_update(struct memcg *m)
 		if (now == m->frozen)
 			return;
 		m->frozen = now;
-		memcg_events_changed(m);
+		memcg_changed(m, MEMCG_NOTIFY_CGROUP);
 	}
 }
 
@@ -122,7 +122,7 @@ void memcg_set_freeze(struct memcg *m, bool on)
 			news |= pass_down(d);
 		/* Who waits for a change that an ancestor has made already or prevents is told, too. */
 		if (!news)
-			memcg_events_changed(m);
+			memcg_changed(m, MEMCG_NOTIFY_CGROUP);
 		/* Each may change by itself, and then those above it again. */
 		for (struct memcg *d = m; d; d = memcg_next(d, m))
 			memcg_freeze_update(d);
