@@ -15,6 +15,7 @@ struct proc_entry {
 	text_show_t show;
 	text_write_t write;
 	void *arg;     /* links: the target */
+	const struct file_ops *fops; /* not a text file; else NULL */
 	char name[];
 };
 
@@ -73,5 +74,8 @@ int arch_show_interrupts(struct seq *s, void *arg) __weak;
 void load_averages(unsigned out[3]); /* 1, 5, 15 minutes, in units of 1/2048 */
 void proc_info_init(void);
 void proc_sys_init(void);
+void proc_kpage_init(void) __weak; /* fs/proc_kpage.c; none on the host */
+/* As proc_register(), for a file that is not text: 0 or -errno. */
+int proc_register_ops(const char *path, unsigned mode, const struct file_ops *fops);
 
 #endif /* FS_PROC_H */

@@ -53,7 +53,7 @@ static void entry_link(struct proc_entry *e)
 }
 
 static int register_entry(const char *path, unsigned mode, text_show_t show, text_write_t write,
-			  void *arg)
+			  void *arg, const struct file_ops *fops)
 {
 	struct proc_entry *dir = &root_entry, *e;
 	int err = 0;
@@ -93,6 +93,7 @@ static int register_entry(const char *path, unsigned mode, text_show_t show, tex
 	e->show = show;
 	e->write = write;
 	e->arg = arg;
+	e->fops = fops;
 	entry_link(e);
 out:
 	mutex_unlock(&register_lock);
@@ -101,12 +102,17 @@ out:
 
 int proc_register(const char *path, unsigned mode, text_show_t show, text_write_t write, void *arg)
 {
-	return register_entry(path, S_IFREG | (mode & 07777), show, write, arg);
+	return register_entry(path, S_IFREG | (mode & 07777), show, write, arg, NULL);
+}
+
+int proc_register_ops(const char *path, unsigned mode, const struct file_ops *fops)
+{
+	return register_entry(path, S_IFREG | (mode & 07777), NULL, NULL, NULL, fops);
 }
 
 int proc_symlink(const char *path, const char *target)
 {
-	return register_entry(path, S_IFLNK | 0777, NULL, NULL, (void *)target);
+	return register_entry(path, S_IFLNK | 0777, NULL, NULL, (void *)target, NULL);
 }
 
 /* Inodes. */
@@ -174,7 +180,7 @@ static int attach_entry(struct inode *dir, struct dentry *d, const struct proc_e
 		return -ENOMEM;
 	proc_node_of(i)->entry = e;
 	if (S_ISREG(e->mode))
-		i->fops = &entry_fops;
+		i->fops = e->fops ? e->fops : &entry_fops;
 	dentry_attach(d, i);
 	return 0;
 }
@@ -292,4 +298,6 @@ void proc_init(void)
 	fs_register(&proc_type);
 	proc_info_init();
 	proc_sys_init();
+	if (proc_kpage_init) /* none on the host */
+		proc_kpage_init();
 }

@@ -180,6 +180,14 @@ static inline bool alloc_should_fail(void)
 	return unlikely(fail_alloc_every != 0) && alloc_fail_slow();
 }
 
+/*
+ * For those who look at all pages: the end of RAM as a page number, and whether the
+ * struct pages from @pfn on have been filled in.  No: no RAM, or never used so far;
+ * the same holds up to *@stop.
+ */
+uint64_t page_pfn_end(void);
+bool page_is_known(uint64_t pfn, uint64_t *stop);
+
 void page_alloc_init(void);   /* takes over from bootmem */
 void page_alloc_init_percpu(void); /* once nr_cpus is known: sizes the per-CPU lists */
 void page_drain_pcp(void);    /* returns all per-CPU lists to the buddy; sleeps */

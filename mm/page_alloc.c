@@ -550,6 +550,41 @@ void page_release_range(uint64_t start, uint64_t end)
 	page_count_kind(PAGE_RESERVED, -(long)(stop - pfn));
 }
 
+uint64_t page_pfn_end(void)
+{
+	const struct mem_region *r;
+	size_t n = bootmem_regions(&r);
+
+	return n ? r[n - 1].end >> PAGE_SHIFT : 0;
+}
+
+bool page_is_known(uint64_t pfn, uint64_t *stop)
+{
+	const struct mem_region *r;
+	size_t n = bootmem_regions(&r), i = 0;
+	bool known = true;
+
+	while (i < n && r[i].end >> PAGE_SHIFT <= pfn)
+		i++;
+	*stop = i < n ? r[i].start >> PAGE_SHIFT : UINT64_MAX;
+	if (pfn < *stop)
+		return false;
+	*stop = r[i].end >> PAGE_SHIFT;
+	spin_lock(&zone0.lock);
+	for (i = 0; i < zone0.nr_deferred; i++) {
+		const struct deferred *d = &zone0.deferred[i];
+
+		if (pfn >= d->pfn && pfn < d->end) {
+			known = false;
+			*stop = min(*stop, d->end);
+		} else if (pfn < d->pfn) {
+			*stop = min(*stop, d->pfn);
+		}
+	}
+	spin_unlock(&zone0.lock);
+	return known;
+}
+
 uint64_t page_zone_free(void)
 {
 	return atomic_load_explicit(&zone0.nr_free, memory_order_relaxed);
