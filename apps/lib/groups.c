@@ -15,8 +15,10 @@
 
 #define PARENT	  "groups"
 #define FEW	  10  /* groups to compare with */
-#define READS	  201 /* of memory.stat; the median counts */
+#define READS	  51 /* of memory.stat in a batch */
+#define BATCHES	  24
 #define REST_US	  300000 /* before reading: what the walk left to be freed after grace periods is freed */
+#define PAUSE_US  20000 /* between batches */
 #define PAGE	  4096
 #define PATH_SIZE 64
 
@@ -74,16 +76,15 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Microseconds to open, read and close memory.stat of group @i; NaN if its page is not there. */
-static double stat_time(unsigned i)
+enum when { WITH_FEW, WITH_ALL, REHEARSAL }; /* marks for the instruction counter */
+
+/* Median of a batch of reads, microseconds for open, read and close; NaN on an error. */
+static double read_batch(const char *path, enum when when)
 {
 	static double times[READS];
 	static char text[8192];
-	char name[PATH_SIZE], path[256];
 
-	name_of(name, i);
-	group_path(path, sizeof(path), name, "memory.stat");
-	usleep(REST_US);
+	mark_begin(when);
 	for (unsigned k = 0; k < READS; k++) {
 		double start = np_now();
 
@@ -91,20 +92,44 @@ static double stat_time(unsigned i)
 			return NAN;
 		times[k] = (np_now() - start) * 1e6;
 	}
+	mark_end();
 	qsort(times, READS, sizeof(times[0]), by_size);
+	return times[READS / 2];
+}
+
+/*
+ * What a read of group @i's memory.stat takes: the lowest of the batches' medians, since
+ * the machine may be busy during some of them.  NaN if the page touched in it is not there.
+ */
+static double stat_time(unsigned i, unsigned batches, enum when when)
+{
+	double best = INFINITY;
+	char name[PATH_SIZE], path[256];
+
+	name_of(name, i);
+	group_path(path, sizeof(path), name, "memory.stat");
+	usleep(REST_US);
+	for (unsigned k = 0; k < batches; k++) {
+		double t = read_batch(path, when);
+
+		if (isnan(t))
+			return NAN;
+		best = fmin(best, t);
+		usleep(PAUSE_US);
+	}
 	if (counter_read(path, "anon") < PAGE) {
 		fprintf(stderr, "experiment: groups: group %u does not show the page touched in it\n",
 			i);
 		return NAN;
 	}
-	return times[READS / 2];
+	return best;
 }
 
-static int remove_all(unsigned n)
+static int remove_range(unsigned from, unsigned to)
 {
 	char name[PATH_SIZE];
 
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = from; i < to; i++) {
 		name_of(name, i);
 		if (group_remove(name) < 0)
 			return failed("remove", i);
@@ -127,12 +152,12 @@ static double left_below(void)
 static int measure(unsigned n, char *pages, struct figures *f)
 {
 	unsigned few = n < FEW ? n : FEW;
-	double t[4], before = free_bytes();
+	double t[4], few_before, few_after, before = free_bytes();
 
-	t[0] = np_now();
 	if (create(0, few) < 0 || walk(0, few, pages) < 0)
 		return -1;
-	f->stat_few = stat_time(few - 1);
+	/* With ten groups before and after: half of the batches each, as the machine's load drifts. */
+	few_before = stat_time(few - 1, BATCHES / 2, WITH_FEW);
 	t[0] = np_now();
 	if (create(few, n) < 0)
 		return -1;
@@ -140,14 +165,18 @@ static int measure(unsigned n, char *pages, struct figures *f)
 	if (walk(few, n, pages) < 0)
 		return -1;
 	t[2] = np_now();
-	f->stat = stat_time(n - 1);
+	f->stat = stat_time(n - 1, BATCHES, WITH_ALL);
 	f->bytes = (before - free_bytes() - (double)n * PAGE) / n;
 	if (group_join("") < 0)
 		return failed("leave", 0);
 	t[3] = np_now();
-	if (remove_all(n) < 0)
+	if (remove_range(few, n) < 0)
 		return -1;
-	f->remove = (np_now() - t[3]) / n * 1e6;
+	f->remove = n > few ? (np_now() - t[3]) / (n - few) * 1e6 : NAN;
+	few_after = stat_time(few - 1, BATCHES / 2, WITH_FEW);
+	f->stat_few = isnan(few_after) ? NAN : fmin(few_before, few_after);
+	if (remove_range(0, few) < 0)
+		return -1;
 	f->create = n > few ? (t[1] - t[0]) / (n - few) * 1e6 : NAN;
 	f->walk = n > few ? (t[2] - t[1]) / (n - few) * 1e6 : NAN;
 	f->left = left_below();
@@ -175,8 +204,8 @@ int groups_run(unsigned n)
 	ret = create(0, 1);
 	if (ret == 0)
 		ret = walk(0, 1, pages + (size_t)n * PAGE);
-	stat_time(0);
-	if (group_join("") < 0 || remove_all(1) < 0)
+	stat_time(0, 1, REHEARSAL);
+	if (group_join("") < 0 || remove_range(0, 1) < 0)
 		ret = -1;
 	if (ret == 0)
 		ret = measure(n, pages, &f);
@@ -198,6 +227,7 @@ int groups_run(unsigned n)
 	record_number(&rec, "stat_us", f.stat);
 	record_number(&rec, "stat10_us", f.stat_few);
 	record_int(&rec, "left", (long long)f.left);
+	record_int(&rec, "reads", READS);
 	record_end(&rec);
 	printf("groups: %u, %.0f bytes each; create %.1f us, enter and touch %.1f, remove %.1f; "
 	       "memory.stat %.1f us (%.1f with ten); %.0f left\n",
