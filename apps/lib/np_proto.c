@@ -40,6 +40,36 @@ double np_get_double(const struct np_msg *m, unsigned n)
 	return value;
 }
 
+void np_set_u64(struct np_msg *m, unsigned n, uint64_t value)
+{
+	m->w[n] = (uint32_t)(value >> 32);
+	m->w[n + 1] = (uint32_t)value;
+}
+
+uint64_t np_get_u64(const struct np_msg *m, unsigned n)
+{
+	return (uint64_t)m->w[n] << 32 | m->w[n + 1];
+}
+
+/* Words are in host order here: the first byte of text is the highest of its word. */
+void np_set_text(struct np_msg *m, unsigned byte, const char *text, size_t size)
+{
+	for (size_t i = 0; text[i] && i + 1 < size; i++, byte++)
+		m->w[byte / 4] |= (uint32_t)(unsigned char)text[i] << (24 - 8 * (byte % 4));
+}
+
+void np_get_text(const struct np_msg *m, unsigned byte, char *text, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < size; i++, byte++) {
+		text[i] = (char)(m->w[byte / 4] >> (24 - 8 * (byte % 4)));
+		if (!text[i])
+			return;
+	}
+	text[i] = '\0';
+}
+
 int np_send(int fd, const struct np_msg *m)
 {
 	uint32_t wire[NP_WORDS];

@@ -7,6 +7,7 @@
 #ifndef APPS_LIB_NP_PROTO_H
 #define APPS_LIB_NP_PROTO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define NP_WORDS 164
@@ -20,8 +21,29 @@ enum {
 	NP_CPU_CALIBRATE = 5,
 	NP_PASSPHRASE = 6,
 	NP_TCP_STREAM = 10,
+	NP_TCP_RR = 13,
+	NP_UDP_STREAM = 16,
+	NP_UDP_RR = 19,
+	NP_TCP_CRR = 34,
+	NP_TCP_MAERTS = 94,
+	NP_OMNI = 97,
+	NP_TCP_CC = 300,
 	NP_SYSINFO = 600,
 };
+
+/* Direction of a test as the server sees it; both for request and response, none for connect/close. */
+#define NP_SEND	   2u
+#define NP_RECEIVE 4u
+
+#define NP_PAD_SECONDS 4 /* how much longer than the test a server waits that receives */
+
+/* Flags of an OMNI request. */
+#define NP_OMNI_NODELAY	   0x00000001u
+#define NP_OMNI_CONNECTION 0x00000004u /* one connection per transaction */
+#define NP_OMNI_CPU	   0x00000008u
+#define NP_OMNI_ROUTE	   0x00000020u /* else SO_DONTROUTE */
+#define NP_OMNI_CONNECTED  0x00004000u
+#define NP_OMNI_KEEPALIVE  0x80000000u
 
 #define NP_UNKNOWN_REQUEST 998 /* W1 of the answer to a type that is not served */
 
@@ -40,6 +62,14 @@ void np_set_float(struct np_msg *m, unsigned n, float value);
 void np_set_double(struct np_msg *m, unsigned n, double value);
 float np_get_float(const struct np_msg *m, unsigned n);
 double np_get_double(const struct np_msg *m, unsigned n);
+
+/* Words @n (upper half) and @n+1 as one number. */
+void np_set_u64(struct np_msg *m, unsigned n, uint64_t value);
+uint64_t np_get_u64(const struct np_msg *m, unsigned n);
+
+/* Text in the bytes from @byte on: at most @size with its NUL. */
+void np_set_text(struct np_msg *m, unsigned byte, const char *text, size_t size);
+void np_get_text(const struct np_msg *m, unsigned byte, char *text, size_t size);
 
 /**
  * np_send - write one message

@@ -27,6 +27,7 @@ typedef uint16_t sa_family_t;
 #define SO_REUSEADDR 2
 #define SO_TYPE	     3
 #define SO_ERROR     4
+#define SO_DONTROUTE 5
 #define SO_SNDBUF    7
 #define SO_RCVBUF    8
 #define SO_KEEPALIVE 9
