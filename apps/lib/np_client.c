@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 #include "apps/lib/np_client.h"
+#include "apps/lib/np_sock.h"
 
 #define ANSWER_SECONDS 120 /* for each message of the server */
 #define CLOSE_SECONDS  60  /* for the server to close at the end */
@@ -47,17 +48,6 @@ void np_client_init(struct np_client *c)
 	c->local_snd = c->local_rcv = c->remote_snd = c->remote_rcv = -1;
 }
 
-static void set_port(struct sockaddr_storage *a, unsigned port)
-{
-	((struct sockaddr_in *)a)->sin_port = htons((uint16_t)port); /* same place in both */
-}
-
-static socklen_t addr_len(const struct sockaddr_storage *a)
-{
-	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					: sizeof(struct sockaddr_in);
-}
-
 /* A socket bound to the wildcard address and @port. */
 static int bound_socket(int family, unsigned port)
 {
@@ -66,10 +56,10 @@ static int bound_socket(int family, unsigned port)
 
 	if (fd < 0)
 		return -1;
-	set_port(&any, port);
+	np_set_port(&any, port);
 	if (port)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&any, addr_len(&any)) < 0) {
+	if (bind(fd, (struct sockaddr *)&any, np_addr_len(&any)) < 0) {
 		int e = errno;
 
 		close(fd);
@@ -79,17 +69,20 @@ static int bound_socket(int family, unsigned port)
 	return fd;
 }
 
-static int connect_control(struct np_client *c)
+int np_connect_control(const char *host, int family, unsigned port, struct sockaddr_storage *peer,
+		       char *error, size_t size)
 {
-	struct addrinfo hints = { .ai_family = c->family, .ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *ai;
-	char port[8];
+	char service[8];
 	int fd = -1, err;
 
-	snprintf(port, sizeof(port), "%u", c->port);
-	err = getaddrinfo(c->host, port, &hints, &list);
-	if (err)
-		return fail(c, "could not resolve host '%s': %s", c->host, gai_strerror(err));
+	snprintf(service, sizeof(service), "%u", port);
+	err = getaddrinfo(host, service, &hints, &list);
+	if (err) {
+		snprintf(error, size, "could not resolve host '%s': %s", host, gai_strerror(err));
+		return -1;
+	}
 	for (ai = list; ai && fd < 0; ai = ai->ai_next) {
 		fd = bound_socket(ai->ai_family, 0);
 		if (fd < 0)
@@ -101,13 +94,13 @@ static int connect_control(struct np_client *c)
 			fd = -1;
 			continue;
 		}
-		memcpy(&c->peer, ai->ai_addr, ai->ai_addrlen);
+		memcpy(peer, ai->ai_addr, ai->ai_addrlen);
 	}
 	freeaddrinfo(list);
 	if (fd < 0)
-		return fail(c,
-			    "could not connect to '%s' port %u: %s; is there a netserver listening?",
-			    c->host, c->port, strerror(errno));
+		snprintf(error, size,
+			 "could not connect to '%s' port %u: %s; is there a netserver listening?", host,
+			 port, strerror(errno));
 	return fd;
 }
 
@@ -271,8 +264,8 @@ static int test(struct np_client *c, int control)
 	}
 	c->remote_rcvbuf = m.w[2];
 	c->remote_sndbuf = m.w[7];
-	set_port(&c->peer, m.w[8]);
-	if (connect(data, (struct sockaddr *)&c->peer, addr_len(&c->peer)) < 0) {
+	np_set_port(&c->peer, m.w[8]);
+	if (connect(data, (struct sockaddr *)&c->peer, np_addr_len(&c->peer)) < 0) {
 		fail(c, "data connection: %s", strerror(errno));
 		goto out;
 	}
@@ -309,7 +302,8 @@ out:
 
 int np_client_run(struct np_client *c)
 {
-	int control = connect_control(c), ret;
+	int ret, control = np_connect_control(c->host, c->family, c->port, &c->peer, c->error,
+					      sizeof(c->error));
 	struct np_msg m;
 
 	if (control < 0)

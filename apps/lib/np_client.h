@@ -47,6 +47,15 @@ struct np_client {
 void np_client_init(struct np_client *c);
 
 /**
+ * np_connect_control - a control connection
+ * @peer: set to the server's address
+ * @error, @size: set to a sentence if there is none
+ * Return: a descriptor, or -1.
+ */
+int np_connect_control(const char *host, int family, unsigned port, struct sockaddr_storage *peer,
+		       char *error, size_t size);
+
+/**
  * np_client_run - connect, run one test, take the server's results
  *
  * SIGALRM ends a test by time.  Return: 0, or -1 with c->error.

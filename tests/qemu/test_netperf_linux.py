@@ -102,7 +102,7 @@ def test_server_stops_by_its_own_timer(server):
         assert peer.to_double(results[2], results.get(3, 0)) == 100
 
 
-@pytest.mark.parametrize("number", [4, 13, 16, 34, 94, 97, 300, 500, 4711])
+@pytest.mark.parametrize("number", [4, 500, 540, 4711])
 def test_unknown_request(server, number):
     with peer.connect(6, server) as control:
         for _ in range(2):
