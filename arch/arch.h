@@ -29,6 +29,8 @@
  *	void set_current_thread(struct thread *)   start-up only: the idle thread
  *	void *pfn_to_virt(uint64_t pfn)    direct map
  *	uint64_t virt_to_pfn(const void *)
+ *	bool arch_static_branch(const struct static_key *)   see kernel/static_key.h
+ *	void arch_static_key_flip(const struct static_key *, bool on)
  *	struct page *pfn_to_page(uint64_t); uint64_t page_to_pfn(const struct page *)
  */
 #ifndef ARCH_ARCH_H

@@ -17,6 +17,9 @@
  *	WOKEN	->	waiter		HALTED as above
  *	any	->	releaser	GRANTED (exchange), kicks if it was HALTED
  *
+ * While holds are measured (kernel/lockstat.h) the fast paths are off: a lock is
+ * taken here even if it is free, and bit 2 of its word sends its release here.
+ *
  * A kick is sent exactly when the waiter halts or is about to, and an interrupt
  * that comes between its check and its halt ends the halt.  A free lock has
  * word 0, even with waiters in the sorted list.
@@ -32,9 +35,11 @@
 
 enum { NODE_WAITING, NODE_HALTED, NODE_WOKEN, NODE_GRANTED };
 
-#define HELD  ((uintptr_t)1)
-#define ASKED ((uintptr_t)2)
-#define NODE(w) ((struct lock_node *)((w) & ~(HELD | ASKED)))
+#define HELD    ((uintptr_t)1)
+#define ASKED   ((uintptr_t)2)
+#define WATCHED ((uintptr_t)4)
+#define BITS    (HELD | ASKED | WATCHED)
+#define NODE(w) ((struct lock_node *)((w) & ~BITS))
 
 struct lock_node {
 	struct lock_node *next; /* older waiter in the word's stack; younger one in the sorted list */
@@ -45,41 +50,6 @@ struct lock_node {
 
 static unsigned lock_spins = 100;
 PARAM_UINT("lock.spins", lock_spins, 0, 1000000, PARAM_RW, "looks at a held lock before halting");
-
-DEFINE_PER_CPU(struct lock_sites, lock_sites) __cacheline_aligned;
-
-static struct lock_site *site_of(uintptr_t at)
-{
-	struct lock_sites *all = &this_cpu(lock_sites);
-
-	for (unsigned i = 0; i < LOCK_SITES; i++) {
-		struct lock_site *s = &all->s[(at / 4 + i) % LOCK_SITES];
-		uintptr_t a = atomic_load_explicit(&s->at, memory_order_relaxed);
-
-		if (!a)
-			atomic_store_explicit(&s->at, at, memory_order_relaxed);
-		if (!a || a == at)
-			return s;
-	}
-	return &all->s[LOCK_SITES];
-}
-
-static void add(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
-void lock_note_wait(const void *at, uint64_t since)
-{
-	struct lock_site *s = site_of((uintptr_t)at);
-	uint64_t ns = clock_ns() - since;
-
-	add(&s->waits, 1);
-	add(&s->total_ns, ns);
-	if (ns > atomic_load_explicit(&s->worst_ns, memory_order_relaxed))
-		atomic_store_explicit(&s->worst_ns, ns, memory_order_relaxed);
-}
 
 /* Waits until the releaser has brought the node to @state. */
 static void wait_for(struct lock_node *n, int state)
@@ -127,7 +97,7 @@ static void lock_slow(struct spinlock *l)
 			return;
 		n.next = NODE(w);
 	} while (!atomic_compare_exchange_weak_explicit(
-		&l->word, &w, (uintptr_t)&n | (w & (HELD | ASKED)), memory_order_release,
+		&l->word, &w, (uintptr_t)&n | (w & BITS), memory_order_release,
 		memory_order_relaxed));
 
 	wait_for(&n, NODE_WOKEN);
@@ -143,12 +113,22 @@ static void lock_slow(struct spinlock *l)
 	wait_for(&n, NODE_GRANTED);
 }
 
+void spin_watch(struct spinlock *l)
+{
+	if (lock_watch(l, l->name))
+		atomic_fetch_or_explicit(&l->word, WATCHED, memory_order_relaxed);
+}
+
 void spin_lock_slow(struct spinlock *l)
 {
-	uint64_t since = clock_ns();
+	if (!spin_take(l)) {
+		uint64_t since = clock_ns();
 
-	lock_slow(l);
-	lock_note_wait(__builtin_return_address(0), since);
+		lock_slow(l);
+		lock_note_wait(l->name, __builtin_return_address(0), since);
+	}
+	if (static_branch(&lock_stat_key))
+		spin_watch(l);
 }
 
 /* Moves the word's stack of waiters, newest first, behind the sorted list. */
@@ -157,7 +137,7 @@ static void sort_waiters(struct spinlock *l)
 	struct lock_node *n, *oldest = NULL, *newest;
 	uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
 
-	while (!atomic_compare_exchange_weak_explicit(&l->word, &w, w & (HELD | ASKED),
+	while (!atomic_compare_exchange_weak_explicit(&l->word, &w, w & BITS,
 						      memory_order_acquire, memory_order_relaxed))
 		;
 	newest = n = NODE(w);
@@ -182,6 +162,10 @@ void spin_unlock_slow(struct spinlock *l)
 	bool kick = false;
 	unsigned cpu = 0;
 
+	if (atomic_load_explicit(&l->word, memory_order_relaxed) & WATCHED) {
+		lock_unwatch(l);
+		atomic_fetch_and_explicit(&l->word, ~WATCHED, memory_order_relaxed);
+	}
 	for (;;) {
 		uintptr_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
 		struct lock_node *n;

@@ -10,21 +10,24 @@
  * mutex:    sections that may sleep; waiters give up the CPU.
  * rwsem:    as mutex, many readers or one writer; writers are not starved.
  *
- * Debug builds check order by class (the name given at init), recursion, and
- * that no spinlock is held when a thread sleeps.
+ * Every lock belongs to a class, the name given at init.  Debug builds check the
+ * order of the classes, recursion, and that no spinlock is held when a thread
+ * sleeps.  /proc/lockstat has what each class costs (kernel/lockstat.h).
  */
 #ifndef KERNEL_LOCK_H
 #define KERNEL_LOCK_H
 
-#include "kernel/types.h"
 #include "kernel/list.h"
+#include "kernel/static_key.h"
+#include "kernel/types.h"
 
 struct lock_node;
 struct thread;
 
 /*
  * word: bit 0 held; bit 1 the oldest waiter was woken, found the lock held and
- * wants it handed over; the rest is the newest of a stack of waiters that
+ * wants it handed over; bit 2 the time for which it is held is being measured;
+ * the rest is the newest of a stack of waiters that
  * nobody has sorted yet (only while held).  The holder who releases moves that
  * stack, turned round, behind the sorted list.
  */
@@ -32,18 +35,17 @@ struct spinlock {
 	_Atomic(uintptr_t) word;
 	struct lock_node *head; /* sorted waiters, oldest first; only the holder touches it */
 	struct lock_node *tail; /* its last one, if there is a head */
+	const char *name;       /* constant: the class; all locks of one name have one place in the order */
 #ifdef CONFIG_DEBUG
-	const char *name;       /* lock class: all locks of one name have one place in the order */
 	_Atomic uint32_t class; /* index of the class, 0: not looked up yet */
 	_Atomic(struct thread *) owner;
 #endif
 };
 
-#ifdef CONFIG_DEBUG
 #define SPINLOCK_INIT(n) { .name = (n) }
-#else
-#define SPINLOCK_INIT(n) { 0 }
-#endif
+
+/* On while holds are measured: then every lock takes the slow path (kernel/lockstat.h). */
+extern struct static_key lock_stat_key;
 
 /*
  * spin_lock - take @l; waits by halting this CPU, interrupts on
@@ -51,6 +53,15 @@ struct spinlock {
  */
 void spin_lock_slow(struct spinlock *l);
 void spin_unlock_slow(struct spinlock *l);
+void spin_watch(struct spinlock *l); /* just taken: its hold is measured */
+/* For the functions below. */
+static __always_inline bool spin_take(struct spinlock *l)
+{
+	uintptr_t free = 0;
+
+	return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
+						       memory_order_relaxed);
+}
 
 #ifdef CONFIG_DEBUG
 void spin_init(struct spinlock *l, const char *name);
@@ -61,20 +72,21 @@ void spin_unlock(struct spinlock *l);
 #else
 static inline void spin_init(struct spinlock *l, const char *name)
 {
-	(void)name;
 	atomic_init(&l->word, 0);
 	l->head = NULL;
+	l->name = name;
 }
 static __always_inline bool spin_trylock(struct spinlock *l)
 {
-	uintptr_t free = 0;
-
-	return atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
-						       memory_order_relaxed);
+	if (!spin_take(l))
+		return false;
+	if (static_branch(&lock_stat_key))
+		spin_watch(l);
+	return true;
 }
 static __always_inline void spin_lock(struct spinlock *l)
 {
-	if (unlikely(!spin_trylock(l)))
+	if (static_branch(&lock_stat_key) || unlikely(!spin_take(l)))
 		spin_lock_slow(l);
 }
 #define spin_lock_nested(l) spin_lock(l)
@@ -98,11 +110,10 @@ static inline bool spin_is_locked(struct spinlock *l)
 #define LOCK_CLASS                                                                                 \
 	const char *name;                                                                          \
 	_Atomic uint32_t class;
-#define LOCK_CLASS_INIT(n) .name = (n),
 #else
-#define LOCK_CLASS
-#define LOCK_CLASS_INIT(n)
+#define LOCK_CLASS const char *name;
 #endif
+#define LOCK_CLASS_INIT(n) .name = (n),
 
 struct mutex {
 	_Atomic(uintptr_t) owner; /* thread pointer | 1 if there are waiters */

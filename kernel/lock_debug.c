@@ -202,13 +202,11 @@ void spin_init(struct spinlock *l, const char *name)
 static void lock_checked(struct spinlock *l, bool nested)
 {
 	unsigned c = lock_debug_acquire(l, l->name, &l->class, nested);
-	uintptr_t free = 0;
 
 	/* Start-up runs with interrupts off, without a thread or as the idle thread (id 0). */
 	if (!irqs_enabled() && nr_cpus > 1 && current && current->tid)
 		panic("spinlock %s taken with interrupts off", name_of(c));
-	if (!atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
-						     memory_order_relaxed))
+	if (static_branch(&lock_stat_key) || !spin_take(l))
 		spin_lock_slow(l);
 	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
 	count_depth(current, 1);
@@ -224,11 +222,10 @@ void spin_lock_nested(struct spinlock *l)
 }
 bool spin_trylock(struct spinlock *l)
 {
-	uintptr_t free = 0;
-
-	if (!atomic_compare_exchange_strong_explicit(&l->word, &free, 1, memory_order_acquire,
-						     memory_order_relaxed))
+	if (!spin_take(l))
 		return false;
+	if (static_branch(&lock_stat_key))
+		spin_watch(l);
 	atomic_store_explicit(&l->owner, current, memory_order_relaxed);
 	count_depth(current, 1);
 	lock_debug_acquired(l, lock_debug_class(l->name, &l->class)); /* cannot deadlock: no edge */

@@ -51,6 +51,7 @@ bool mutex_trylock(struct mutex *m)
 	if (!lock_fast(m))
 		return false;
 	lock_debug_got(m);
+	lock_stat_got(m, m->name);
 	return true;
 }
 
@@ -144,9 +145,10 @@ void mutex_lock(struct mutex *m)
 		uint64_t since = clock_ns();
 
 		(void)lock_slow(m, false);
-		lock_note_wait(__builtin_return_address(0), since);
+		lock_note_wait(m->name, __builtin_return_address(0), since);
 	}
 	lock_debug_got(m);
+	lock_stat_got(m, m->name);
 }
 
 int mutex_lock_interruptible(struct mutex *m)
@@ -154,12 +156,15 @@ int mutex_lock_interruptible(struct mutex *m)
 	might_sleep();
 	lock_debug_wait(m);
 	if (unlikely(!lock_fast(m))) {
+		uint64_t since = clock_ns();
 		int err = lock_slow(m, true);
 
+		lock_note_wait(m->name, __builtin_return_address(0), since);
 		if (err)
 			return err;
 	}
 	lock_debug_got(m);
+	lock_stat_got(m, m->name);
 	return 0;
 }
 
@@ -168,6 +173,7 @@ void mutex_unlock(struct mutex *m)
 	uintptr_t o = (uintptr_t)current;
 
 	lock_debug_drop(m);
+	lock_stat_drop(m);
 	if (likely(atomic_compare_exchange_strong_explicit(&m->owner, &o, 0, memory_order_release,
 							   memory_order_relaxed)))
 		return;

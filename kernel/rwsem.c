@@ -11,6 +11,7 @@
 #include "kernel/lock.h"
 #include "kernel/counts.h"
 #include "kernel/lock_debug.h"
+#include "kernel/lockstat.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
 
@@ -59,9 +60,10 @@ static void grant_waiting(struct rwsem *s)
 	}
 }
 
-static void down(struct rwsem *s, bool write)
+static void down(struct rwsem *s, bool write, const void *at)
 {
 	struct rwsem_waiter w = { .thread = current, .write = write };
+	uint64_t since;
 
 	might_sleep();
 	spin_lock(&s->lock);
@@ -72,6 +74,7 @@ static void down(struct rwsem *s, bool write)
 	}
 	list_add_tail(&w.link, &s->waiters);
 	kernel_count(rwsem_waits);
+	since = clock_ns();
 	s->writers_waiting += write;
 	spin_unlock(&s->lock);
 	for (;;) {
@@ -81,23 +84,27 @@ static void down(struct rwsem *s, bool write)
 		schedule();
 	}
 	thread_finish_sleep();
+	lock_note_wait(s->name, at, since);
 }
 
 void down_read(struct rwsem *s)
 {
 	lock_debug_wait(s);
-	down(s, false);
+	down(s, false, __builtin_return_address(0));
 	lock_debug_got(s);
+	lock_stat_got(s, s->name);
 }
 void down_write(struct rwsem *s)
 {
 	lock_debug_wait(s);
-	down(s, true);
+	down(s, true, __builtin_return_address(0));
 	lock_debug_got(s);
+	lock_stat_got(s, s->name);
 }
 void up_read(struct rwsem *s)
 {
 	lock_debug_drop(s);
+	lock_stat_drop(s);
 	spin_lock(&s->lock);
 	ASSERT(s->readers > 0);
 	s->readers--;
@@ -108,6 +115,7 @@ void up_read(struct rwsem *s)
 void up_write(struct rwsem *s)
 {
 	lock_debug_drop(s);
+	lock_stat_drop(s);
 	spin_lock(&s->lock);
 	ASSERT(s->readers == -1);
 	s->readers = 0;

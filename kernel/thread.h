@@ -29,6 +29,14 @@ struct vm_space;
 struct owner;
 struct perf_attach;
 
+/* A lock that a thread holds while holds are measured (kernel/lockstat.h). */
+struct lock_watched {
+	const void *lock; /* NULL: unused */
+	uint64_t since;   /* clock_ns() */
+	unsigned class;
+};
+#define LOCKS_WATCHED 6 /* at once by one thread; holds of more are not measured */
+
 #ifndef KSTACK_SIZE /* a machine may want more (sanitizers) */
 #define KSTACK_SIZE (16 * 1024) /* bytes; the page below is unmapped */
 #endif
@@ -82,6 +90,7 @@ struct thread {
 	int spin_depth;            /* [c] spinlocks held (debug: sleeping checks) */
 	int rcu_depth;             /* [c] */
 	struct lock_held *held;    /* [c] debug: classes of the locks held (kernel/lock_debug.c) */
+	struct lock_watched watched[LOCKS_WATCHED]; /* [c] */
 	struct thread *reap_next;  /* dead: list of its CPU's reaper */
 	struct rcu_head rcu;       /* no references left */
 	_Atomic(struct perf_attach *) perf; /* events on it (kernel/perf/event.h); NULL nearly always */

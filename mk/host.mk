@@ -14,7 +14,7 @@
 
 HOST_CC       ?= gcc
 HOST_FLAVOURS ?= plain asan tsan
-HOST_CORE     := $(addprefix kernel/,sched.c thread.c lock.c lock_debug.c mutex.c rwsem.c wait.c \
+HOST_CORE     := $(addprefix kernel/,sched.c thread.c lock.c lock_debug.c lockstat.c static_key.c mutex.c rwsem.c wait.c \
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
 
 HOST_NET := $(addprefix mm/,bootmem.c page_alloc.c page_stats.c each_cpu.c slab.c slab_slow.c kmalloc.c \

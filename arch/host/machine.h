@@ -106,6 +106,10 @@ static inline bool irqs_enabled(void)
 {
 	return host_self()->irqs_on;
 }
+/* A static key is a flag here; kernel/static_key.h has static_key_is_on(). */
+#define arch_static_branch(key)       static_key_is_on(key)
+#define arch_static_key_flip(key, on) ((void)0)
+
 static inline void cpu_relax(void)
 {
 	__builtin_ia32_pause();

@@ -102,6 +102,28 @@ static __always_inline void cpu_relax(void)
 		__asm__ volatile("" : : : "memory");
 }
 
+/*
+ * A place that asks a static key (kernel/static_key.h): a nop, or a jump while the
+ * key is on (arch/x86_64/static_key.c).
+ */
+#define STATIC_NOP 0x0f, 0x1f, 0x44, 0x00, 0x00
+struct static_key;
+static __always_inline bool arch_static_branch(const struct static_key *key)
+{
+	__asm__ goto("771: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+		     ".pushsection static_sites,\"a\",@progbits\n"
+		     ".quad 771b\n.quad %l[on]\n.quad %c0\n.popsection\n"
+		     :
+		     : "i"(key)
+		     :
+		     : on);
+	return false;
+on:
+	return true;
+}
+/* Thread context, may sleep, calls serialised by the caller. */
+void arch_static_key_flip(const struct static_key *key, bool on);
+
 /* Address space, upper half (docs/architecture.md). */
 #define DIRECT_MAP_BASE 0xffff888000000000UL /* all RAM */
 #define DIRECT_MAP_END  0xffffc88000000000UL

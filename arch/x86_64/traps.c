@@ -154,6 +154,8 @@ static void double_fault(struct regs *regs)
 
 static void kernel_exception(struct regs *regs, unsigned v)
 {
+	if (v == X_BP && static_key_trap(regs))
+		return;
 	if (fixup_exception(regs))
 		return;
 	die(regs, trap_name(v), 0);

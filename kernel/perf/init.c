@@ -4,7 +4,6 @@
 
 #include "fs/vfs.h"
 #include "kernel/errno.h"
-#include "kernel/lockstat.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/perf/event.h"
@@ -46,6 +45,7 @@ PARAM_CUSTOM("perf.pmus", pmus_set, pmus_get, PARAM_RW,
 static int show_pmus(struct seq *s, void *arg)
 {
 	(void)arg;
+	lockstat_pmus();
 	mutex_lock(&pmu_mutex);
 	for (struct pmu *p = rcu_dereference(pmu_list); p; p = rcu_dereference(p->next))
 		seq_printf(s, "%u %s %s %s\n", p->type, p->is_time ? "ns" : "count", p->name,
@@ -95,66 +95,6 @@ static ssize_t write_switch(const char *text, size_t n, void *arg)
 	return (ssize_t)n;
 }
 
-/*
- * Sums over the CPUs, by function: several places of one function wait for the
- * same lock, or nearly so.  The tables are small: looking them all over for each
- * line is fast enough.
- */
-struct site_sum {
-	const char *name;
-	uint64_t waits, total_ns, worst_ns;
-};
-
-static void add_site(struct site_sum *sums, unsigned *nr, unsigned most, const struct lock_site *s)
-{
-	uintptr_t at = atomic_load_explicit(&s->at, memory_order_relaxed);
-	uint64_t waits = atomic_load_explicit(&s->waits, memory_order_relaxed);
-	const char *name;
-	size_t offset;
-	unsigned i;
-
-	if (!waits)
-		return;
-	name = at ? symbol_find(at, &offset) : NULL;
-	if (!name)
-		name = "(others)";
-	for (i = 0; i < *nr && sums[i].name != name; i++)
-		;
-	if (i == *nr && *nr < most)
-		sums[(*nr)++].name = name;
-	if (i == most)
-		return;
-	sums[i].waits += waits;
-	sums[i].total_ns += atomic_load_explicit(&s->total_ns, memory_order_relaxed);
-	sums[i].worst_ns = max(sums[i].worst_ns,
-			       atomic_load_explicit(&s->worst_ns, memory_order_relaxed));
-}
-
-#define MOST_SITES 256
-
-static int show_lockstat(struct seq *s, void *arg)
-{
-	struct site_sum *sums = kzalloc(MOST_SITES * sizeof(*sums), GFP_KERNEL);
-	unsigned nr = 0;
-
-	(void)arg;
-	if (!sums)
-		return -ENOMEM;
-	for_each_cpu(cpu)
-		for (unsigned i = 0; i <= LOCK_SITES; i++)
-			add_site(sums, &nr, MOST_SITES, &per_cpu(lock_sites, cpu).s[i]);
-	seq_printf(s, "%-32s %12s %14s %12s %12s\n", "waited in", "waits", "total us", "mean ns",
-		   "worst us");
-	for (unsigned i = 0; i < nr; i++)
-		seq_printf(s, "%-32s %12llu %14llu %12llu %12llu\n", sums[i].name,
-			   (unsigned long long)sums[i].waits,
-			   (unsigned long long)sums[i].total_ns / 1000,
-			   (unsigned long long)(sums[i].total_ns / sums[i].waits),
-			   (unsigned long long)sums[i].worst_ns / 1000);
-	kfree(sums);
-	return 0;
-}
-
 /* As on Linux; all functions count as global. */
 static int show_kallsyms(struct seq *s, void *arg)
 {
@@ -188,7 +128,7 @@ void perf_init(void)
 	ready = true;
 	perf_sample_init();
 	memcg_moved_hook = perf_regroup;
-	proc_register("lockstat", 0444, show_lockstat, NULL, NULL);
+	lockstat_init();
 	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);
 	proc_register("tally/slabs", 0400, show_slabs, NULL, NULL);
 	proc_register("tally/pmus", 0444, show_pmus, NULL, NULL);

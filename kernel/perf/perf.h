@@ -8,6 +8,9 @@
 struct process;
 
 void perf_init(void);
+/* lockstat_file.c; the second makes PMUs for lock classes that have none yet. */
+void lockstat_init(void);
+void lockstat_pmus(void);
 
 void perf_fork_slow(struct thread *child);
 void perf_exec_slow(void);

@@ -101,9 +101,24 @@ def test_stat_says_what_changed(run, program):
 def test_lockstat(run):
     done = run("for i in 1 2 3 4; do (for j in 1 2 3; do ls -R /proc >/dev/null 2>&1; done) & done;"
                " wait; cat /proc/lockstat", "--smp", "4")
-    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) +(\d+)$", done.out, re.M)
-    assert rows and all(int(r[1]) for r in rows), done.out
-    assert sum(int(r[1]) for r in rows) > 10
+    classes, _, sites = done.out.partition("waited in")
+    waits = {name: [float(n) for n in rest.split()] for name, rest in
+             re.findall(r"^(\w[\w. ]*?)((?: +[\d.]+){6})$", classes, re.M)}
+    assert sum(n for n, *_ in waits.values()) > 10, done.out
+    assert all(worst <= total for _, total, worst, *_ in waits.values())
+    assert all(holds == 0 for *_, holds, _, _ in waits.values()), "nobody asked for holds"
+    assert re.search(r"^dentry_\w+ +\d+ +[\d.]+ +[\d.]+$", sites, re.M), done.out
+
+
+def test_lockstat_holds_and_lock_pmus(run, program):
+    done = run("perf list | grep -c lock-wait:; echo 1 >/proc/sys/tally/lock/stat;"
+               " perfcount switch 1000; echo 0 >/proc/sys/tally/lock/stat; cat /proc/lockstat;"
+               " perf stat -x , -e lock-wait:dcache,lock_wait:zone true; echo rc $?",
+               "--smp", "2", "--add", program)
+    pipe = re.search(r"^pipe(?: +[\d.]+){3} +(\d+) +([\d.]+) +([\d.]+)$", done.out, re.M)
+    # A byte written and a byte read per way: four times that the pipe is locked in a round trip.
+    assert pipe and int(pipe[1]) >= 4000 and 0 < float(pipe[3]) <= float(pipe[2]), done.out
+    assert int(done.out.split()[0]) >= 20 and "rc 0" in done.out
 
 
 def test_inherit_and_command_status(run):
