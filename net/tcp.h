@@ -4,7 +4,8 @@
  *
  * What:      one struct tcp_sock per connection or listener.  Files: tcp_sock.c
  *            (the program's calls), tcp_input.c, tcp_ack.c, tcp_rcv.c,
- *            tcp_output.c, tcp_timer.c, tcp_sack.c, tcp_cong.c, tcp_options.c,
+ *            tcp_output.c, tcp_timer.c, tcp_sack.c, tcp_cong.c, tcp_rack.c,
+ *            tcp_tlp.c, tcp_prr.c, tcp_ecn.c, tcp_cc.c, tcp_options.c,
  *            tcp_listen.c, tcp_timewait.c, tcp_hash.c, tcp_opt.c.
  * Locks:     tp->own (net/own.h) protects everything marked [o].  Packets for a
  *            connection that is owned go to its backlog.  Lock order: ownership
@@ -24,6 +25,8 @@
 #include "net/ports.h"
 #include "net/tcp_seq.h"
 #include "net/ip.h"
+#include "net/tcp_cc.h"
+#include "net/tcp_rack.h"
 #include "kernel/timer.h"
 
 /* Linux's numbers: programs see them in TCP_INFO and /proc/net/tcp. */
@@ -39,11 +42,14 @@ enum tcp_state {
 #define TH_PSH 0x08
 #define TH_ACK 0x10
 #define TH_URG 0x20
+#define TH_ECE 0x40
+#define TH_CWR 0x80
 
 #define TCP_OPT_TS     0x01 /* found in a segment, or agreed on */
 #define TCP_OPT_SACKOK 0x02
 #define TCP_OPT_WSCALE 0x04
 #define TCP_OPT_MSS    0x08
+#define TCP_OPT_ECN    0x10 /* no option, but agreed on in the same way (RFC 3168) */
 
 #define TCP_MSS_DEFAULT4 536u
 #define TCP_MSS_DEFAULT6 1220u
@@ -84,6 +90,7 @@ struct ep {
 /* One element of the send queue: bytes written together, sent and acknowledged in order. */
 struct tcp_seg {
 	struct list_head link;
+	struct list_head tlink; /* tsq, while it is in flight */
 	uint32_t seq, len;
 	uint32_t off;       /* into data */
 	uint32_t truesize;  /* charged, prepaid included */
@@ -108,7 +115,9 @@ static inline uint32_t seg_end(const struct tcp_seg *s)
 	return s->seq + seg_span(s);
 }
 
-enum tcp_ca { CA_OPEN, CA_RECOVERY, CA_LOSS };
+enum tcp_ca { CA_OPEN, CA_CWR, CA_RECOVERY, CA_LOSS }; /* tcp_cong.c */
+/* After a time-out: not asking any more, one segment repeated, new data sent (RFC 5682). */
+enum tcp_frto { FRTO_OFF, FRTO_FIRST, FRTO_SECOND };
 
 struct tcp_sock;
 struct tcp_req;
@@ -177,14 +186,29 @@ struct tcp_sock {
 	uint8_t ca;                 /* enum tcp_ca */
 	uint8_t dupacks, backoff, retries, probes_out;
 	uint8_t rto_probes;         /* loopback: asked so often before retransmitting */
+	uint8_t frto;               /* enum tcp_frto */
+	bool ecn_echo, ecn_cwr;     /* ECE goes with each acknowledgement; CWR with the next new data */
+	bool tlp_out, tlp_retrans;  /* a tail probe is out; it was a repetition */
 	uint32_t probe_ts;          /* our timestamp in the last of them */
 	uint32_t recover;           /* recovery ends when this is acknowledged */
-	uint32_t sacked, lost, retrans; /* bytes so marked in txq */
+	uint32_t tlp_end, tlp_ts;   /* the probe's answer acknowledges this; our timestamp in it */
+	uint32_t sacked, lost, retrans; /* bytes so marked in txq; without SACK: counted duplicates */
+	uint32_t nr_sacked;         /* elements of txq marked SEG_SACKED */
+	uint32_t prr_flight, prr_delivered, prr_out; /* since the recovery began (tcp_prr.c) */
+	struct tcp_seg *sack_hint;  /* marked last; NULL: begin at the head */
+	struct tcp_seg *rtx_hint;   /* no lost element before it waits to be sent again; NULL: unknown */
+	struct list_head tsq;       /* tcp_seg.tlink, in the order of the last transmission (tcp_rack.h) */
+	struct tcp_rack rack;
+	const struct tcp_cc_ops *cc;
+	union {
+		struct tcp_cubic cubic;
+	} cc_state;
+	struct tcp_hystart hystart;
 	uint32_t prior_cwnd, prior_ssthresh;
 	uint32_t undo_una, undo_retrans;
 	uint32_t retrans_ts;        /* our timestamp at the first retransmission; 0 none */
 	uint64_t srtt, rttvar, rto; /* ns; srtt 0: no sample */
-	uint64_t min_rtt;
+	uint64_t min_rtt, min_rtt_ns; /* of the last minutes, and when it was measured */
 	uint64_t last_rx_ns, last_tx_ns, last_challenge_ns;
 
 	/* Timers: one, armed for the earliest deadline (clock_ns; 0 none). [o] */
@@ -192,14 +216,15 @@ struct tcp_sock {
 	uint64_t timer_at;
 	struct net_node timer_node;
 	_Atomic bool timer_queued;
-	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at;
+	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at, reo_at, pto_at;
 	uint64_t first_rto_ns;      /* when the present run of time-outs began */
 	unsigned keep_idle, keep_intvl, keep_cnt, keep_probes; /* seconds */
 	unsigned user_timeout_ms, syn_retries, defer_accept, linger2, notsent_lowat;
 
 	/* Counts for TCP_INFO. [o] */
 	uint32_t total_retrans;
-	uint64_t bytes_in, bytes_acked_total;
+	uint64_t bytes_in, bytes_acked_total, delivered;
+	uint32_t dsacks;
 	uint32_t segs_in, segs_out;
 
 	struct list_head accept_link; /* listener's lock */
@@ -296,6 +321,7 @@ bool tcp_ts_ok(const struct tcp_sock *tp, const struct pbuf *p, uint64_t now); /
 
 /* tcp_output.c */
 void tcp_output(struct tcp_sock *tp, uint64_t now);
+void tcp_output_one(struct tcp_sock *tp, uint64_t now);  /* tx_next is there */
 void tcp_send_ack(struct tcp_sock *tp, uint64_t now);
 void tcp_send_probe(struct tcp_sock *tp, uint64_t now);  /* one below snd_una, no data */
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
@@ -313,20 +339,33 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 int tcp_output_init(void);
 
 /* tcp_sack.c */
-bool tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p); /* true: something new */
-bool tcp_mark_lost(struct tcp_sock *tp);                  /* RFC 6675 IsLost; true: something new */
-void tcp_mark_all_lost(struct tcp_sock *tp);
-void tcp_clear_marks(struct tcp_sock *tp, uint8_t flags);
+void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a);
+void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now);
+void tcp_clear_lost(struct tcp_sock *tp);
 unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room);
 
 /* tcp_cong.c */
 void tcp_cong_init(struct tcp_sock *tp);
-void tcp_rtt_sample(struct tcp_sock *tp, uint64_t rtt_ns);
-void tcp_cong_acked(struct tcp_sock *tp, uint32_t acked);
+uint32_t tcp_initial_cwnd(const struct tcp_sock *tp);
+void tcp_rtt_sample(struct tcp_sock *tp, uint64_t rtt_ns, uint64_t now);
+void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_info *a, bool dup,
+		    uint64_t now);
+void tcp_enter_cwr(struct tcp_sock *tp);
 void tcp_enter_recovery(struct tcp_sock *tp);
-void tcp_enter_loss(struct tcp_sock *tp);
-void tcp_leave_recovery(struct tcp_sock *tp);
-void tcp_undo(struct tcp_sock *tp);
+void tcp_enter_loss(struct tcp_sock *tp, uint64_t now);
+
+/* tcp_prr.c */
+void tcp_prr_begin(struct tcp_sock *tp);
+void tcp_prr_update(struct tcp_sock *tp, uint32_t delivered, bool safe);
+
+/* tcp_ecn.c */
+bool tcp_ecn_asks(const struct tcp_sock *tp);    /* is our SYN to ask for it? */
+bool tcp_ecn_accepts(const struct pbuf *syn);    /* the peer's SYN asks, and we want it */
+uint8_t tcp_ecn_tos(const struct tcp_sock *tp, bool capable); /* type of service of a packet */
+void tcp_ecn_received(struct tcp_sock *tp, const struct pbuf *p); /* data: a mark, or the end of an echo */
+void tcp_ecn_echoed(struct tcp_sock *tp, const struct pbuf *p);   /* an acknowledgement */
+void tcp_ecn_reduced(struct tcp_sock *tp);       /* the window has been reduced */
+uint8_t tcp_ecn_flags(struct tcp_sock *tp, bool new_data); /* for the next segment */
 
 /* tcp_timer.c */
 void tcp_timer_init(struct tcp_sock *tp);

@@ -5,11 +5,23 @@
  */
 #include "net/tcp.h"
 
-/* Takes what @ack covers off the send queue.  Return: RTT sample in ns, 0 none (Karn). */
-static uint64_t clean_queue(struct tcp_sock *tp, uint32_t ack, uint64_t now)
+/* @n bytes from @s on have left the scoreboard. */
+static void uncount(struct tcp_sock *tp, const struct tcp_seg *s, uint32_t n)
 {
+	if (s->flags & SEG_SACKED)
+		tp->sacked -= n;
+	if (s->flags & SEG_LOST)
+		tp->lost -= n;
+	if (s->flags & SEG_RETRANS)
+		tp->retrans -= n;
+}
+
+/* Takes what the acknowledgement covers off the send queue. */
+static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
+{
+	bool sack = tp->opts & TCP_OPT_SACKOK;
+	uint32_t ack = p->tcp.ack;
 	struct tcp_seg *s, *n;
-	uint64_t rtt = 0;
 
 	list_for_each_entry_safe (s, n, &tp->txq, link) {
 		uint32_t span = seg_span(s);
@@ -21,96 +33,35 @@ static uint64_t clean_queue(struct tcp_sock *tp, uint32_t ack, uint64_t now)
 
 			if (!seq_lt(s->seq, ack) || part > s->len)
 				break;
-			if (s->flags & SEG_SACKED)
-				tp->sacked -= part;
-			if (s->flags & SEG_LOST)
-				tp->lost -= part;
-			if (s->flags & SEG_RETRANS)
-				tp->retrans -= part;
+			uncount(tp, s, part);
+			if (!(s->flags & SEG_SACKED))
+				a->delivered += part;
 			s->seq += part;
 			s->off += part;
 			s->len -= part;
 			break;
 		}
-		if (s->flags & SEG_SACKED)
-			tp->sacked -= span;
-		else if (s->tx == 1)
-			rtt = max(now - s->sent_ns, 1ull);
-		if (s->flags & SEG_LOST)
-			tp->lost -= span;
-		if (s->flags & SEG_RETRANS)
-			tp->retrans -= span;
-		list_del(&s->link);
+		uncount(tp, s, span);
+		if (s->flags & SEG_SACKED) {
+			tp->nr_sacked--;
+		} else {
+			a->delivered += span;
+			if (s->tx == 1) { /* Karn: only what was sent once */
+				a->rtt = max(now - s->sent_ns, 1ull);
+				a->first_tx = true;
+			}
+			if (sack)
+				tcp_rack_delivered(tp, s, p, now);
+		}
 		tcp_seg_free(tp, s);
 	}
-	return rtt;
-}
+	/* A timestamp tells which transmission was answered (RFC 7323 section 4.1), in ms. */
+	if (!a->rtt && (tp->opts & TCP_OPT_TS) && (p->tcp.opts & TCP_OPT_TS) && p->tcp.tsecr) {
+		uint32_t ms = tcp_ts(now) - p->tcp.tsecr;
 
-/* Does the acknowledgement answer the original transmission (Eifel, DSACK)? */
-static bool was_spurious(const struct tcp_sock *tp, const struct pbuf *p, uint32_t acked)
-{
-	if (!tp->retrans_ts)
-		return false;
-	if (acked && (tp->opts & TCP_OPT_TS) && (p->tcp.opts & TCP_OPT_TS) && p->tcp.tsecr &&
-	    (int32_t)(p->tcp.tsecr - tp->retrans_ts) < 0)
-		return true;
-	return !tp->undo_retrans && p->tcp.nr_sack; /* every retransmission was reported as a duplicate */
-}
-
-static void mark_head_lost(struct tcp_sock *tp)
-{
-	struct tcp_seg *s;
-
-	if (list_empty(&tp->txq))
-		return;
-	s = list_first_entry(&tp->txq, struct tcp_seg, link);
-	if (s == tp->tx_next || (s->flags & (SEG_LOST | SEG_SACKED)))
-		return;
-	s->flags |= SEG_LOST;
-	tp->lost += seg_span(s);
-}
-
-static void congestion(struct tcp_sock *tp, const struct pbuf *p, uint32_t acked, bool dup)
-{
-	bool sack = tp->opts & TCP_OPT_SACKOK;
-	uint32_t ack = p->tcp.ack;
-
-	if (tp->ca != CA_OPEN && was_spurious(tp, p, acked)) {
-		tcp_undo(tp);
-		return;
+		if (ms < TCP_RTO_MAX / NSEC_PER_MSEC)
+			a->rtt = max(ms, 1u) * NSEC_PER_MSEC;
 	}
-	switch (tp->ca) {
-	case CA_OPEN:
-		if (acked)
-			tp->dupacks = 0;
-		if (dup && tp->dupacks < 255)
-			tp->dupacks++;
-		if (sack ? tcp_mark_lost(tp) : tp->dupacks == 3) {
-			if (!sack)
-				mark_head_lost(tp);
-			tcp_enter_recovery(tp);
-			return;
-		}
-		break;
-	case CA_RECOVERY:
-		if (acked && seq_geq(ack, tp->recover)) {
-			tcp_leave_recovery(tp);
-			break;
-		}
-		if (sack) {
-			tcp_mark_lost(tp);
-		} else if (acked) { /* NewReno: the next hole */
-			mark_head_lost(tp);
-			tp->dupacks = 0;
-		}
-		return;
-	case CA_LOSS:
-		if (acked && seq_geq(ack, tp->recover))
-			tcp_leave_recovery(tp);
-		break;
-	}
-	if (acked)
-		tcp_cong_acked(tp, acked);
 }
 
 /**
@@ -120,8 +71,8 @@ static void congestion(struct tcp_sock *tp, const struct pbuf *p, uint32_t acked
 bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
 	uint32_t ack = p->tcp.ack, acked, flight = tp->snd_nxt - tp->snd_una, wnd;
-	bool window_moved = false, news;
-	uint64_t rtt = 0;
+	struct tcp_ack_info a = { 0 };
+	bool window_moved = false, dup;
 
 	if (seq_gt(ack, tp->snd_nxt)) {
 		tcp_challenge_ack(tp, now);
@@ -132,8 +83,9 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 			tcp_challenge_ack(tp, now);
 			return false;
 		}
-		if (p->tcp.nr_sack && tcp_sack_update(tp, p))
-			congestion(tp, p, 0, false);
+		tcp_sack_update(tp, p, now, &a);
+		if (a.sacked || a.dsack)
+			tcp_congestion(tp, p, &a, false, now);
 		return true;
 	}
 	wnd = p->tcp.wnd << tp->snd_wscale;
@@ -149,26 +101,35 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 			tp->probe_at = 0;
 	}
 	acked = ack - tp->snd_una;
-	news = p->tcp.nr_sack && tcp_sack_update(tp, p);
+	a.acked = acked;
 	if (acked) {
-		rtt = clean_queue(tp, ack, now);
+		clean_queue(tp, p, now, &a);
 		tp->snd_una = ack;
 		tp->bytes_acked_total += acked;
 		tp->backoff = 0;
 		tp->retries = 0;
 		tp->rto_probes = 0;
-		if (rtt)
-			tcp_rtt_sample(tp, rtt);
+		if (a.rtt)
+			tcp_rtt_sample(tp, a.rtt, now);
 		if (tp->snd_una == tp->snd_nxt)
 			tp->rto_at = 0;
 		else
 			tcp_rto_restart(tp, now);
 	}
+	/* After the queue is clean: what came together with the first report was not reordered. */
+	if (unlikely(p->tcp.nr_sack))
+		tcp_sack_update(tp, p, now, &a);
+	tp->delivered += a.delivered;
 	tp->probes_out = 0;
-	if (flight || acked)
-		congestion(tp, p, acked,
-			   !acked && !p->len && !window_moved && flight && !news &&
-				   !(p->tcp.tcp_flags & (TH_SYN | TH_FIN)));
+	if (unlikely(tp->tlp_out))
+		tcp_tlp_acked(tp, p, &a);
+	dup = !acked && !p->len && !window_moved && flight && !(p->tcp.tcp_flags & (TH_SYN | TH_FIN));
+	if (flight)
+		tcp_congestion(tp, p, &a, dup, now);
+	if (unlikely(tp->opts & TCP_OPT_ECN))
+		tcp_ecn_echoed(tp, p);
+	if (acked)
+		tcp_tlp_arm(tp, now);
 	/*
 	 * The answer to a probe shows that the time-out was a loss.  What was sent
 	 * before the probe is no answer: both ends have the same clock.
@@ -177,7 +138,7 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	    (!(p->tcp.opts & TCP_OPT_TS) || (int32_t)(p->tcp.tsval - tp->probe_ts) >= 0)) {
 		tp->rto_probes = 0;
 		net_count(tcp_timeouts);
-		tcp_enter_loss(tp);
+		tcp_enter_loss(tp, now);
 		tcp_rto_restart(tp, now);
 	}
 	if (acked) {

@@ -79,6 +79,9 @@ static void take_syn(struct tcp_sock *tp, const struct pbuf *p, uint64_t now)
 	else
 		tp->peer_mss = addr_is_v4(&tp->ep.raddr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
 	tp->opts &= p->tcp.opts;
+	/* Our SYN asked, and the answer says yes: ECE alone (RFC 3168 section 6.1.1). */
+	if (tcp_ecn_asks(tp) && (p->tcp.tcp_flags & (TH_ACK | TH_ECE | TH_CWR)) == (TH_ACK | TH_ECE))
+		tp->opts |= TCP_OPT_ECN;
 	if (tp->opts & TCP_OPT_WSCALE)
 		tp->snd_wscale = p->tcp.wscale;
 	else
@@ -112,17 +115,12 @@ static void syn_sent(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	tp->snd_wl2 = p->tcp.ack;
 	tcp_cong_init(tp);
 	if (f & TH_ACK) {
-		struct tcp_seg *s;
-		bool first = true;
+		struct tcp_seg *s = list_first_entry(&tp->txq, struct tcp_seg, link);
+		unsigned tries = s->tx;
 
-		list_for_each_entry (s, &tp->txq, link) {
-			first = s->tx <= 1;
-			if (first)
-				tcp_rtt_sample(tp, max(now - s->sent_ns, 1ull));
-			list_del(&s->link);
-			tcp_seg_free(tp, s);
-			break;
-		}
+		if (tries == 1)
+			tcp_rtt_sample(tp, max(now - s->sent_ns, 1ull), now);
+		tcp_seg_free(tp, s);
 		tp->snd_una = p->tcp.ack;
 		tp->small_end = tp->snd_una;
 		tp->rto_at = 0;
@@ -132,6 +130,8 @@ static void syn_sent(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->retrans = 0;
 		tp->ca = CA_OPEN;
 		tcp_established(tp, now);
+		if (tries > 2) /* the network is in trouble (RFC 5681 section 3.1) */
+			tp->cwnd = tp->mss;
 		if (p->len || (f & TH_FIN)) { /* data behind a SYN-ACK: let the peer send it again */
 			tp->ack_now = true;
 		}
@@ -252,6 +252,8 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 				tcp_abort(tp, EPIPE);
 				goto out;
 			}
+			if (unlikely(tp->opts & TCP_OPT_ECN))
+				tcp_ecn_received(tp, p);
 			data = p;
 			p = NULL;
 			tcp_data(tp, data, now);

@@ -22,6 +22,7 @@ struct tcp_req {
 	struct tcp_sock *listener; /* referenced */
 	struct list_head link;     /* listener's reqs */
 	struct timer timer;
+	uint64_t sent_ns;          /* the first SYN-ACK */
 	uint32_t iss, irs, ts_recent;
 	uint16_t mss;              /* what the peer takes */
 	uint8_t opts, wscale, retries;
@@ -80,8 +81,8 @@ static void send_syn_ack(struct tcp_req *r)
 	pbuf_put(p, tcp_put_options(p->head + p->end, r->opts, true,
 				    local_mss(r->dev, &r->ep.raddr), TCP_WSCALE,
 				    tcp_ts(clock_ns()), r->ts_recent));
-	tcp_finish(p, r->iss, r->irs + 1, TH_SYN | TH_ACK, min(rcvbuf / 2, 65535u));
-	ip_output(p, IPPROTO_TCP, l->sk.ttl, l->sk.tos);
+	tcp_finish(p, r->iss, r->irs + 1, TH_SYN | TH_ACK | (r->opts & TCP_OPT_ECN ? TH_ECE : 0), min(rcvbuf / 2, 65535u));
+	ip_output(p, IPPROTO_TCP, l->sk.ttl, tcp_ecn_tos(l, false));
 }
 
 /* The request has left the table: off the listener's list. */
@@ -160,6 +161,8 @@ void tcp_listen_input(struct tcp_sock *l, struct pbuf *p)
 	r->irs = p->tcp.seq;
 	r->iss = tcp_isn(&r->ep, now);
 	r->opts = p->tcp.opts & (TCP_OPT_TS | TCP_OPT_SACKOK | TCP_OPT_WSCALE);
+	if (tcp_ecn_accepts(p))
+		r->opts |= TCP_OPT_ECN;
 	r->wscale = p->tcp.wscale;
 	r->ts_recent = p->tcp.tsval;
 	r->mss = p->tcp.opts & TCP_OPT_MSS ? p->tcp.mss :
@@ -178,6 +181,7 @@ void tcp_listen_input(struct tcp_sock *l, struct pbuf *p)
 	} else {
 		atomic_fetch_add_explicit(&r->ep.refs, 1, memory_order_relaxed);
 		timer_set(&r->timer, now + TCP_RTO_INIT);
+		r->sent_ns = now;
 		send_syn_ack(r);
 	}
 	ep_put(&r->ep);
@@ -206,8 +210,11 @@ static struct tcp_sock *child_of(struct tcp_req *r, const struct pbuf *p, uint64
 	tp->opts = r->opts;
 	tp->snd_wscale = r->opts & TCP_OPT_WSCALE ? r->wscale : 0;
 	tp->rcv_wscale = r->opts & TCP_OPT_WSCALE ? TCP_WSCALE : 0;
+	tp->cc = l->cc;
 	tcp_set_mss(tp);
-	tcp_cong_init(tp);
+	if (!r->retries)
+		tcp_rtt_sample(tp, max(now - r->sent_ns, 1ull), now);
+	tp->last_tx_ns = r->sent_ns;
 	tp->iss = r->iss;
 	tp->irs = r->irs;
 	tp->snd_una = r->iss;

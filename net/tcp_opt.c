@@ -18,10 +18,17 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 	if (level != SOL_TCP)
 		return ip_setsockopt(s, level, name, val, len);
 	if (name == TCP_CONGESTION) {
-		char cc[16] = { 0 };
+		char name[TCP_CC_NAME_MAX] = { 0 };
+		const struct tcp_cc_ops *cc;
 
-		memcpy(cc, val, min_t(unsigned, len, sizeof(cc) - 1));
-		return !strcmp(cc, "reno") ? 0 : -ENOENT;
+		memcpy(name, val, min_t(unsigned, len, sizeof(name) - 1));
+		cc = tcp_cc_find(name);
+		if (!cc)
+			return -ENOENT;
+		tcp_own(tp);
+		tcp_cc_set(tp, cc);
+		tcp_release(tp);
+		return 0;
 	}
 	ret = sockopt_int(val, len, &v);
 	if (ret)
@@ -97,7 +104,7 @@ static void fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
 
 	memset(i, 0, sizeof(*i));
 	i->state = (uint8_t)tcp_state(tp);
-	i->ca_state = tp->ca == CA_OPEN ? 0 : tp->ca == CA_RECOVERY ? 3 : 4;
+	i->ca_state = tp->ca == CA_OPEN ? 0 : tp->ca == CA_CWR ? 2 : tp->ca == CA_RECOVERY ? 3 : 4;
 	i->retransmits = tp->retries;
 	i->probes = tp->probes_out;
 	i->backoff = tp->backoff;
@@ -181,9 +188,9 @@ int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len
 		memcpy(val, &info, *len);
 		return 0;
 	case TCP_CONGESTION:
-		*len = min(*len, 16u);
+		*len = min_t(unsigned, *len, TCP_CC_NAME_MAX);
 		memset(val, 0, *len);
-		memcpy(val, "reno", min(*len, 5u));
+		memcpy(val, tp->cc->name, min_t(size_t, *len, strlen(tp->cc->name)));
 		return 0;
 	}
 	return -ENOPROTOOPT;

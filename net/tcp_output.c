@@ -16,7 +16,7 @@ static struct kmem_cache *seg_cache;
 
 int tcp_output_init(void)
 {
-	seg_cache = kmem_cache_create("tcp_seg", sizeof(struct tcp_seg), CACHE_LINE, 0);
+	seg_cache = kmem_cache_create("tcp_seg", sizeof(struct tcp_seg), 0, 0);
 	return seg_cache ? 0 : -ENOMEM;
 }
 
@@ -26,6 +26,8 @@ struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp)
 
 	if (s) {
 		memset(s, 0, sizeof(*s));
+		list_init(&s->link);
+		list_init(&s->tlink);
 		s->seq = tp->write_seq;
 	}
 	return s;
@@ -50,8 +52,15 @@ void tcp_seg_refund(struct tcp_sock *tp, struct tcp_seg *s)
 	seg_uncharge(tp, s, n);
 }
 
+/* Takes @s off the queue, too. */
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s)
 {
+	if (unlikely(tp->sack_hint == s))
+		tp->sack_hint = NULL;
+	if (unlikely(tp->rtx_hint == s))
+		tp->rtx_hint = NULL;
+	list_del(&s->link);
+	list_del(&s->tlink);
 	if (s->truesize)
 		seg_uncharge(tp, s, s->truesize);
 	pdata_put(s->data);
@@ -62,12 +71,11 @@ void tcp_free_txq(struct tcp_sock *tp)
 {
 	struct tcp_seg *s, *n;
 
-	list_for_each_entry_safe (s, n, &tp->txq, link) {
-		list_del(&s->link);
+	list_for_each_entry_safe (s, n, &tp->txq, link)
 		tcp_seg_free(tp, s);
-	}
 	tp->tx_next = NULL;
 	tp->sacked = 0;
+	tp->nr_sacked = 0;
 	tp->lost = 0;
 	tp->retrans = 0;
 	if (tp->frag) {
@@ -117,6 +125,10 @@ static bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 	s->len = n;
 	s->flags &= ~(SEG_FIN | SEG_PUSH);
 	list_add(&r->link, &s->link);
+	if (!list_empty(&s->tlink))
+		list_add(&r->tlink, &s->tlink);
+	if (s->flags & SEG_SACKED)
+		tp->nr_sacked++;
 	return true;
 }
 
@@ -172,10 +184,10 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
  * A connection's packet goes through outq: ip_output() runs when the queue is
  * emptied by tcp_release(), still under ownership.
  */
-static void tcp_queue_packet(struct tcp_sock *tp, struct pbuf *p)
+static void tcp_queue_packet(struct tcp_sock *tp, struct pbuf *p, bool ecn)
 {
 	p->dev = tp->dev;
-	p->tos = tp->sk.tos;
+	p->tos = tcp_ecn_tos(tp, ecn);
 	p->ttl = tp->sk.ttl;
 	tp->segs_out++;
 	pqueue_push(&tp->outq, p);
@@ -224,6 +236,10 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		flags |= TH_ACK;
 	if (seg->flags & SEG_FIN)
 		flags |= TH_FIN;
+	if (unlikely(syn))
+		flags |= flags & TH_ACK ? 0 : tcp_ecn_asks(tp) ? TH_ECE | TH_CWR : 0;
+	else if (unlikely(tp->opts & TCP_OPT_ECN))
+		flags |= tcp_ecn_flags(tp, seg->len && !seg->tx);
 	if (seg->len) {
 		p->data = seg->data;
 		p->off = seg->off;
@@ -239,10 +255,13 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 	if (flags & TH_ACK)
 		tcp_acked_to_peer(tp);
 	seg->sent_ns = now;
+	list_move_tail(&seg->tlink, &tp->tsq);
+	if (unlikely(tp->ca == CA_RECOVERY))
+		tp->prr_out += seg->len;
+	tp->last_tx_ns = now;
+	tcp_queue_packet(tp, p, seg->len && !seg->tx);
 	if (seg->tx < 255)
 		seg->tx++;
-	tp->last_tx_ns = now;
-	tcp_queue_packet(tp, p);
 	return true;
 }
 
@@ -256,9 +275,9 @@ void tcp_send_ack(struct tcp_sock *tp, uint64_t now)
 		return;
 	}
 	net_count(tcp_acks_out);
-	tcp_finish(p, tp->snd_nxt, tp->rcv_nxt, TH_ACK, tcp_window(tp) >> tp->rcv_wscale);
+	tcp_finish(p, tp->snd_nxt, tp->rcv_nxt, TH_ACK | tcp_ecn_flags(tp, false), tcp_window(tp) >> tp->rcv_wscale);
 	tcp_acked_to_peer(tp);
-	tcp_queue_packet(tp, p);
+	tcp_queue_packet(tp, p, false);
 }
 
 /* An empty segment one below the window's left edge: whoever gets it must answer. */
@@ -270,7 +289,7 @@ void tcp_send_probe(struct tcp_sock *tp, uint64_t now)
 		return;
 	net_count(tcp_probes);
 	tcp_finish(p, tp->snd_una - 1, tp->rcv_nxt, TH_ACK, tcp_window(tp) >> tp->rcv_wscale);
-	tcp_queue_packet(tp, p);
+	tcp_queue_packet(tp, p, false);
 }
 
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now)
@@ -281,7 +300,7 @@ void tcp_send_reset(struct tcp_sock *tp, uint64_t now)
 		return;
 	net_count(tcp_resets_out);
 	tcp_finish(p, tp->snd_nxt, tp->rcv_nxt, TH_RST | TH_ACK, 0);
-	tcp_queue_packet(tp, p);
+	tcp_queue_packet(tp, p, false);
 }
 
 /* RFC 9293 section 3.5.2, group 1. */
@@ -330,13 +349,16 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 {
 	struct tcp_seg *s;
 
-	if (!tp->lost)
+	if (likely(tp->lost <= tp->retrans) || tp->frto == FRTO_SECOND)
 		return;
-	list_for_each_entry (s, &tp->txq, link) {
-		if (s == tp->tx_next)
-			break;
+	/* Before rtx_hint everything lost has been sent again. */
+	s = tp->rtx_hint ? tp->rtx_hint : list_first_entry(&tp->txq, struct tcp_seg, link);
+	for (; &s->link != &tp->txq && s != tp->tx_next; s = list_entry(s->link.next, struct tcp_seg, link)) {
 		if ((s->flags & (SEG_LOST | SEG_RETRANS)) != SEG_LOST)
 			continue;
+		tp->rtx_hint = s;
+		if (s->len > tp->mss && !tcp_seg_split(tp, s, tp->mss)) /* the path takes less than before */
+			break;
 		if (tp->retrans && tcp_pipe(tp) + s->len > tp->cwnd)
 			break;
 		if (!tcp_send_seg(tp, s, now))
@@ -352,6 +374,8 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 			net_count(tcp_fast_retransmits);
 		if (!tp->rto_at)
 			tcp_rto_restart(tp, now);
+		if (tp->lost <= tp->retrans)
+			break;
 	}
 }
 
@@ -397,7 +421,6 @@ static void tcp_fill(struct tcp_sock *tp, struct tcp_seg *s)
 			s->truesize += n->truesize;
 			n->truesize = 0;
 			s->flags |= n->flags & (SEG_FIN | SEG_PUSH);
-			list_del(&n->link);
 			tcp_seg_free(tp, n);
 		} else {
 			uint32_t part = (uint32_t)((uint64_t)n->truesize * take / n->len);
@@ -411,6 +434,41 @@ static void tcp_fill(struct tcp_sock *tp, struct tcp_seg *s)
 	}
 }
 
+/* The network was empty for longer than a time-out: what we knew of it is old (RFC 5681 section 4.1). */
+static void idle_restart(struct tcp_sock *tp, uint64_t now)
+{
+	uint64_t idle = now - tp->last_tx_ns;
+
+	if (tp->loopback || !tp->last_tx_ns || idle < tp->rto)
+		return;
+	tp->cwnd = min(tp->cwnd, tcp_initial_cwnd(tp));
+	tp->cc->restart(tp, idle);
+}
+
+/* @s has been sent for the first time. */
+static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
+{
+	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
+	tp->snd_nxt = seg_end(s);
+	if (s->len < tp->mss)
+		tp->small_end = tp->snd_nxt;
+	if (!tp->rto_at)
+		tcp_rto_restart(tp, now);
+}
+
+/* One new segment within the peer's window, whatever the congestion window says: a tail probe. */
+void tcp_output_one(struct tcp_sock *tp, uint64_t now)
+{
+	struct tcp_seg *s = tp->tx_next;
+	uint32_t len = min(s->len, tp->mss);
+
+	if (seq_gt(s->seq + len, tp->snd_una + tp->snd_wnd) || (s->flags & SEG_SYN) ||
+	    (len < s->len && !tcp_seg_split(tp, s, len)))
+		return;
+	if (tcp_send_seg(tp, s, now))
+		sent(tp, s, now);
+}
+
 /**
  * tcp_output - send what the windows and the rules allow
  *
@@ -419,10 +477,13 @@ static void tcp_fill(struct tcp_sock *tp, struct tcp_seg *s)
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
 	struct tcp_seg *s;
+	bool any = false;
 
 	if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
 		return;
 	tcp_retransmit(tp, now);
+	if (tp->tx_next && tp->snd_una == tp->snd_nxt)
+		idle_restart(tp, now);
 	while ((s = tp->tx_next)) {
 		uint32_t flight = tcp_pipe(tp), cw, wnd, room, len;
 
@@ -456,14 +517,11 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 			break;
 		if (!tcp_send_seg(tp, s, now))
 			break;
-		tp->tx_next = s->link.next == &tp->txq ? NULL :
-							 list_entry(s->link.next, struct tcp_seg, link);
-		tp->snd_nxt = seg_end(s);
-		if (s->len < tp->mss)
-			tp->small_end = tp->snd_nxt;
-		if (!tp->rto_at)
-			tcp_rto_restart(tp, now);
+		sent(tp, s, now);
+		any = true;
 	}
+	if (any)
+		tcp_tlp_arm(tp, now);
 	if (!tp->tx_next)
 		tp->cork_at = 0;
 	/* Nothing in flight will open the window: ask for it (persist). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selective acknowledgements (RFC 2018, 2883, 6675): the sender's scoreboard
+ * Selective acknowledgements (RFC 2018, 2883): the sender's scoreboard
  * lives in the flags of the send queue's elements; the receiver reports its
  * out-of-order queue.
  *
@@ -8,8 +8,6 @@
  * was sent in one packet, so honest blocks end where they end.
  */
 #include "net/tcp.h"
-
-#define DUP_THRESH 3 /* RFC 6675: segments above a hole that make it a loss */
 
 /* Counts @s as delivered out of order. */
 static void mark_sacked(struct tcp_sock *tp, struct tcp_seg *s)
@@ -21,31 +19,52 @@ static void mark_sacked(struct tcp_sock *tp, struct tcp_seg *s)
 	if (s->flags & SEG_RETRANS)
 		tp->retrans -= n;
 	s->flags = (uint8_t)((s->flags & ~(SEG_LOST | SEG_RETRANS)) | SEG_SACKED);
+	list_del(&s->tlink);
 	tp->sacked += n;
+	tp->nr_sacked++;
+	tp->sack_hint = s;
 }
 
 /* Is the first block a report of a duplicate (RFC 2883)? */
-static bool is_dsack(const struct tcp_sock *tp, const uint8_t *b, unsigned nr, uint32_t ack)
+static bool is_dsack(const uint8_t *b, unsigned nr, uint32_t ack)
 {
 	uint32_t start = get_be32(b), end = get_be32(b + 4);
 
-	if (seq_lt(start, ack))
-		return seq_leq(end, ack) && tp->snd_una - start < 1u << 30;
+	if (seq_lt(start, ack)) /* may be covered by this very acknowledgement */
+		return seq_lt(start, end) && seq_leq(end, ack);
 	return nr > 1 && seq_leq(get_be32(b + 8), start) && seq_leq(end, get_be32(b + 12));
 }
 
-bool tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p)
+/*
+ * The first element at or behind @start.  Blocks repeat and grow at the end, so
+ * it is near the one that was marked last: nobody can make us walk the whole
+ * queue for each block (CVE-2019-11478).
+ */
+static struct tcp_seg *seek(struct tcp_sock *tp, uint32_t start)
+{
+	struct list_head *at = tp->sack_hint ? &tp->sack_hint->link : tp->txq.next;
+
+	while (at != &tp->txq && seq_lt(list_entry(at, struct tcp_seg, link)->seq, start))
+		at = at->next;
+	while (at->prev != &tp->txq && seq_geq(list_entry(at->prev, struct tcp_seg, link)->seq, start))
+		at = at->prev;
+	return at == &tp->txq ? NULL : list_entry(at, struct tcp_seg, link);
+}
+
+void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
 {
 	const uint8_t *b = p->head + p->tcp.sack_off;
 	unsigned nr = p->tcp.nr_sack, i = 0;
-	bool news = false;
 
 	if (!(tp->opts & TCP_OPT_SACKOK) || !nr)
-		return false;
-	if (is_dsack(tp, b, nr, p->tcp.ack)) {
+		return;
+	if (is_dsack(b, nr, p->tcp.ack)) {
 		net_count(tcp_dsack);
-		if (tp->undo_retrans)
+		a->dsack = true;
+		tp->dsacks++;
+		if (tp->undo_retrans && seq_geq(get_be32(b), tp->undo_una))
 			tp->undo_retrans--;
+		tcp_rack_dsack(tp);
 		i = 1;
 	}
 	for (; i < nr; i++) {
@@ -55,86 +74,68 @@ bool tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p)
 		if (!seq_lt(start, end) || seq_lt(start, p->tcp.ack) || seq_lt(start, tp->snd_una) ||
 		    seq_gt(end, tp->snd_nxt))
 			continue;
-		list_for_each_entry (s, &tp->txq, link) {
-			if (s == tp->tx_next || seq_geq(s->seq, end))
-				break;
-			if ((s->flags & SEG_SACKED) || seq_lt(s->seq, start) || seq_gt(seg_end(s), end))
+		for (s = seek(tp, start); s && s != tp->tx_next && seq_leq(seg_end(s), end);
+		     s = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link)) {
+			if (s->flags & SEG_SACKED)
 				continue;
 			mark_sacked(tp, s);
-			news = true;
+			tcp_rack_delivered(tp, s, p, now);
+			a->delivered += seg_span(s);
+			a->first_tx |= s->tx == 1;
+			a->sacked = true;
 		}
 	}
-	return news;
 }
 
-bool tcp_mark_lost(struct tcp_sock *tp)
-{
-	struct list_head *at = tp->tx_next ? tp->tx_next->link.prev : tp->txq.prev;
-	unsigned above = 0;
-	uint32_t bytes = 0;
-	bool news = false;
-
-	if (!tp->sacked)
-		return false;
-	for (; at != &tp->txq; at = at->prev) {
-		struct tcp_seg *s = list_entry(at, struct tcp_seg, link);
-
-		if (s->flags & SEG_SACKED) {
-			above++;
-			bytes += s->len;
-			continue;
-		}
-		if (above < DUP_THRESH && bytes <= (DUP_THRESH - 1) * tp->mss)
-			continue;
-		if (s->flags & (SEG_LOST | SEG_RETRANS))
-			continue;
-		s->flags |= SEG_LOST;
-		tp->lost += seg_span(s);
-		news = true;
-	}
-	return news;
-}
-
-/* After a time-out everything that was not selectively acknowledged is lost. */
-void tcp_mark_all_lost(struct tcp_sock *tp)
+/* After a time-out: what it says is lost. */
+void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now)
 {
 	struct tcp_seg *s;
 	bool renege = false;
 
+	if (!(tp->opts & TCP_OPT_SACKOK))
+		tp->sacked = 0;
+	/*
+	 * A receiver that reported the very next bytes and does not acknowledge them
+	 * has thrown them away (RFC 2018 section 8): then no report counts any more.
+	 */
+	if (!list_empty(&tp->txq))
+		renege = list_first_entry(&tp->txq, struct tcp_seg, link)->flags & SEG_SACKED;
+	if ((tp->opts & TCP_OPT_SACKOK) && !renege) {
+		tcp_rack_mark_timeout(tp, now);
+		return;
+	}
 	tp->sacked = 0;
+	tp->nr_sacked = 0;
 	tp->lost = 0;
 	tp->retrans = 0;
+	tp->rtx_hint = NULL;
 	list_for_each_entry (s, &tp->txq, link) {
 		if (s == tp->tx_next)
 			break;
-		/* A receiver that reported the very next bytes and does not acknowledge them has thrown them away. */
-		if (&s->link == tp->txq.next && (s->flags & SEG_SACKED))
-			renege = true;
-		s->flags &= ~(SEG_LOST | SEG_RETRANS);
-		if (renege)
-			s->flags &= ~SEG_SACKED;
-		if (s->flags & SEG_SACKED) {
-			tp->sacked += seg_span(s);
-		} else {
-			s->flags |= SEG_LOST;
-			tp->lost += seg_span(s);
-		}
+		s->flags = (uint8_t)((s->flags & ~(SEG_SACKED | SEG_RETRANS)) | SEG_LOST);
+		tp->lost += seg_span(s);
+		list_del(&s->tlink);
 	}
 }
 
-void tcp_clear_marks(struct tcp_sock *tp, uint8_t flags)
+/* Nothing was lost after all: it is in flight since it was sent first. */
+void tcp_clear_lost(struct tcp_sock *tp)
 {
-	struct tcp_seg *s;
+	struct list_head *at = tp->tx_next ? tp->tx_next->link.prev : tp->txq.prev;
 
-	list_for_each_entry (s, &tp->txq, link) {
-		if (s == tp->tx_next)
-			break;
-		if (s->flags & flags & SEG_LOST)
-			tp->lost -= seg_span(s);
-		if (s->flags & flags & SEG_RETRANS)
-			tp->retrans -= seg_span(s);
-		s->flags &= ~flags;
+	for (; at != &tp->txq; at = at->prev) {
+		struct tcp_seg *s = list_entry(at, struct tcp_seg, link);
+
+		if (s->flags & SEG_SACKED)
+			continue;
+		if (list_empty(&s->tlink))
+			list_add(&s->tlink, &tp->tsq);
+		s->flags &= ~(SEG_LOST | SEG_RETRANS);
 	}
+	tp->lost = 0;
+	tp->retrans = 0;
+	tp->rtx_hint = NULL;
 }
 
 /**

@@ -111,7 +111,6 @@ static void append_cancel(struct tcp_sock *tp, struct tcp_seg *s)
 		return;
 	if (tp->tx_next == s)
 		tp->tx_next = NULL;
-	list_del(&s->link);
 	tcp_seg_free(tp, s);
 }
 

@@ -24,6 +24,8 @@ struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
 	own_init(&tp->own);
 	atomic_init(&tp->state, TCP_CLOSE);
 	list_init(&tp->txq);
+	list_init(&tp->tsq);
+	tp->cc = tcp_cc_default();
 	list_init(&tp->accept_link);
 	list_init(&tp->port.link);
 	tp->opts = TCP_OPT_TS | TCP_OPT_SACKOK | TCP_OPT_WSCALE;

@@ -51,6 +51,8 @@ void tcp_timer_update(struct tcp_sock *tp)
 	next = earliest(next, tp->keep_at);
 	next = earliest(next, tp->cork_at);
 	next = earliest(next, tp->close_at);
+	next = earliest(next, tp->pto_at);
+	next = earliest(next, tp->reo_at);
 	if (!next || (tp->timer_at && tp->timer_at <= next))
 		return;
 	if (atomic_load_explicit(&tp->timer_queued, memory_order_relaxed))
@@ -73,6 +75,8 @@ void tcp_timer_stop(struct tcp_sock *tp)
 	tp->keep_at = 0;
 	tp->cork_at = 0;
 	tp->close_at = 0;
+	tp->pto_at = 0;
+	tp->reo_at = 0;
 	tp->timer_at = 0;
 	if (timer_cancel(&tp->timer))
 		tcp_put(tp); /* the caller has its own */
@@ -116,7 +120,7 @@ static void rto_expired(struct tcp_sock *tp, uint64_t now)
 		return;
 	net_count(tcp_timeouts);
 	tp->rto_probes = 0;
-	tcp_enter_loss(tp);
+	tcp_enter_loss(tp, now);
 	if (tp->backoff < 16)
 		tp->backoff++;
 	tcp_rto_restart(tp, now);
@@ -212,6 +216,10 @@ void tcp_timer_event(struct tcp_sock *tp)
 		tp->cork = cork;
 		tp->more = more && tp->tx_next;
 	}
+	if (due(tp->reo_at, now))
+		tcp_reo_expired(tp, now);
+	if (due(tp->pto_at, now) && !due(tp->rto_at, now))
+		tcp_tlp_expired(tp, now);
 	if (due(tp->rto_at, now))
 		rto_expired(tp, now);
 	if (!tcp_in(tp, TCPF(TCP_CLOSE)) && due(tp->probe_at, now))

@@ -120,6 +120,8 @@ struct sock *h_established(struct h_peer *h, struct sock *l, uint32_t isn)
 	h->seq = isn + 1;
 	h->ack = p->tcp.seq + 1;
 	h->tsecr = p->tcp.tsval;
+	if (h->delay_ms)
+		h_sleep(h->delay_ms);
 	h_inject(h, TH_ACK, h->seq, h->ack, 0);
 	h_quiet();
 	s = h_accept(l);
