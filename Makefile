@@ -33,7 +33,7 @@ GOALS   := $(or $(MAKECMDGOALS),all)
 NEEDS   := $(if $(filter-out clean help setup,$(GOALS)),build)
 NEEDS   += $(if $(filter run shell smoke check check-qemu oracle oracle-refresh kselftest,$(GOALS)),run)
 NEEDS   += $(if $(filter iso check check-qemu,$(GOALS)),iso)
-NEEDS   += $(if $(filter check check-%,$(GOALS)),test)
+NEEDS   += $(if $(filter check check-% fuzz fuzz-merge packetdrill-so,$(GOALS)),test)
 ifneq ($(and $(strip $(SETUP)),$(strip $(NEEDS))),)
 ifneq ($(shell $(SETUP) $(NEEDS) >&2 && echo ok),ok)
 $(error packages are missing)
@@ -59,6 +59,7 @@ include mk/targets.mk
 include mk/tests.mk
 -include mk/host.mk
 -include mk/packetdrill.mk
+-include mk/fuzz.mk
 -include mk/sim.mk
 -include mk/bench.mk
 -include mk/model.mk

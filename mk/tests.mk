@@ -6,7 +6,7 @@
 
 CHECK_PARTS := layers docs
 ifneq ($(wildcard mk/host.mk),)
-CHECK_PARTS += host packetdrill
+CHECK_PARTS += host packetdrill fuzz
 endif
 ifneq ($(wildcard mk/sim.mk),)
 CHECK_PARTS += sim

@@ -4,7 +4,7 @@
  * (differential test), many CPUs change one tree, descriptor tables are shared,
  * pipes lose and mix nothing, everything comes back.
  *
- * SOURCES: fs/anon.c fs/attr.c fs/chrdev.c fs/dcache.c fs/dirops.c fs/eventpoll.c fs/file.c fs/files.c fs/fs_context.c fs/initramfs.c fs/inode.c fs/inotify.c fs/locks.c fs/mount.c fs/namei.c fs/open.c fs/pipe.c fs/poll.c fs/ramfs.c fs/ramfs_file.c fs/rw.c fs/sendfile.c fs/sys_fd.c fs/sys_path.c fs/sys_stat.c mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/iov.c
+ * SOURCES: tests/host/fs_host.c fs/anon.c fs/attr.c fs/chrdev.c fs/dcache.c fs/dirops.c fs/eventpoll.c fs/file.c fs/files.c fs/fs_context.c fs/initramfs.c fs/inode.c fs/inotify.c fs/locks.c fs/mount.c fs/namei.c fs/open.c fs/pipe.c fs/poll.c fs/ramfs.c fs/ramfs_file.c fs/rw.c fs/sendfile.c fs/sys_fd.c fs/sys_path.c fs/sys_stat.c mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/iov.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <cmocka.h>
 
+#include "tests/host/fs_host.h"
 #include "tests/host/mm_stub.h"
 #include "fs/internal.h"
 #include "fs/ramfs.h"
@@ -24,11 +25,6 @@ long syscall(long nr, ...);
 
 /* ---- parts that are not linked ---- */
 
-struct spinlock process_lock = SPINLOCK_INIT("process");
-
-void vm_file_truncated(struct inode *i, uint64_t from)
-{
-}
 void owner_get(struct owner *o)
 {
 }
@@ -86,53 +82,6 @@ int signal_thread(struct thread *t, int sig)
 	sigpipes++;
 	return 0;
 }
-int signal_process(struct process *p, int sig)
-{
-	return 0;
-}
-int signal_mask_swap_user(const uint64_t *mask, size_t size)
-{
-	return 0;
-}
-void signal_mask_unswap(void)
-{
-}
-void mem_devices_init(void)
-{
-}
-
-static void fs_up(void)
-{
-	page_alloc_init_percpu();
-	page_index_init();
-	dcache_init();
-	inode_init();
-	namei_init();
-	file_init();
-	files_init();
-	file_locks_init();
-	pipe_init();
-	anon_init();
-	ramfs_init();
-	mount_root();
-}
-
-static struct process *make_process(void)
-{
-	struct process *p = calloc(1, sizeof(*p));
-
-	HOST_CHECK(p);
-	p->pid = 100;
-	p->nr_threads = 1;
-	for (unsigned k = 0; k < NR_RLIMITS; k++)
-		p->rlimits[k][0] = p->rlimits[k][1] = RLIM_INFINITY;
-	p->rlimits[RLIMIT_NOFILE][0] = 4096;
-	p->files = files_create();
-	p->fs = fs_context_create();
-	HOST_CHECK(p->files && p->fs);
-	return p;
-}
-
 /* ---- the same calls on both sides ---- */
 
 #define LINUX(nr, ...)                                                                             \
@@ -336,8 +285,8 @@ static void against_linux(void)
 	struct page_stats after;
 	uint64_t seed = 2026;
 
-	fs_up();
-	current->process = make_process();
+	fs_host_up();
+	current->process = fs_host_process();
 	LINUX(SYS_umask, 022);
 	for (int round = 0; round < 12; round++) {
 		/* On both sides a folder well below the top: links with ".." may leave it. */
@@ -391,7 +340,7 @@ static void churn(void *arg)
 	char p[64], q[64];
 	struct kstat st;
 
-	current->process = make_process();
+	current->process = fs_host_process();
 	for (int k = 0; k < 3000; k++) {
 		unsigned x = (unsigned)host_random(&seed);
 		int fd;
@@ -456,8 +405,8 @@ static void one_tree(void)
 {
 	struct page_stats s;
 
-	fs_up();
-	current->process = make_process();
+	fs_host_up();
+	current->process = fs_host_process();
 	HOST_CHECK_EQ(sys_mkdir("/t", 0755), 0);
 	HOST_CHECK_EQ(sys_mount("none", "/t", "tmpfs", 0, NULL), 0);
 	HOST_CHECK_EQ(sys_mkdir("/t/d0", 0755), 0);
@@ -517,15 +466,15 @@ static void one_table(void)
 {
 	struct kstat st;
 
-	fs_up();
-	shared = make_process();
+	fs_host_up();
+	shared = fs_host_process();
 	current->process = shared;
 	HOST_CHECK(sys_open("/f", O_RDWR | O_CREAT, 0644) >= 0);
 	shared->nr_threads = 5;
 	start(fd_churn, 4);
 	wait_workers();
 	files_put(shared->files);
-	current->process = make_process();
+	current->process = fs_host_process();
 	HOST_CHECK_EQ(sys_stat("/f", &st), 0);
 	HOST_CHECK_EQ(sys_unlink("/f"), 0);
 	rcu_barrier();
@@ -566,7 +515,7 @@ static void pipes(void)
 	struct poll_table none = { 0 };
 	ssize_t n;
 
-	fs_up();
+	fs_host_up();
 	HOST_CHECK_EQ(pipe_files(ends, 0), 0);
 	HOST_CHECK_EQ(file_poll(ends[0], &none) & EPOLLIN, 0);
 	HOST_CHECK(file_poll(ends[1], &none) & EPOLLOUT);
@@ -597,7 +546,7 @@ static void pipes(void)
 	/* Nobody reads: EPIPE and the signal. */
 	HOST_CHECK_EQ(pipe_files(ends, 0), 0);
 	fput(ends[0]);
-	current->process = make_process();
+	current->process = fs_host_process();
 	HOST_CHECK_EQ(vfs_write(ends[1], "x", 1, NULL), -EPIPE);
 	HOST_CHECK_EQ(sigpipes, 1);
 	fput(ends[1]);
@@ -626,8 +575,8 @@ static void no_memory(void)
 	char b[4096] = { 0 };
 	int fd, err = 0;
 
-	fs_up();
-	current->process = make_process();
+	fs_host_up();
+	current->process = fs_host_process();
 	fd = (int)sys_open("/f", O_RDWR | O_CREAT, 0644);
 	HOST_CHECK(fd >= 0);
 	stub_charging = true;

@@ -35,7 +35,7 @@ static pthread_cond_t work = PTHREAD_COND_INITIALIZER;     /* something for the 
 static pthread_cond_t finished = PTHREAD_COND_INITIALIZER; /* a call, the advance, the start */
 static struct call *first, **last = &first;
 static bool started;
-static struct process *caller_process;
+static struct process *const *caller_process;
 static void (*machine_setup)(void);
 
 /* The advance under way, if any; under the lock. */
@@ -148,7 +148,7 @@ static void serve(void *arg)
 {
 	struct worker *w = arg;
 
-	current->process = caller_process;
+	current->process = *caller_process;
 	for (;;) {
 		struct call *c = next_call(w);
 
@@ -197,7 +197,7 @@ static void *cpu_thread(void *arg)
 	host_run_here(1, machine_main);
 }
 
-void machine_start(struct process *process, void (*setup)(void))
+void machine_start(struct process *const *process, void (*setup)(void))
 {
 	pthread_t t;
 

@@ -18,8 +18,8 @@
 
 struct process;
 
-/* Boots the machine and runs @setup in it; calls run as a thread of @process.  Once per process. */
-void machine_start(struct process *process, void (*setup)(void));
+/* Boots the machine and runs @setup in it; calls run as a thread of what it sets @process to.  Once. */
+void machine_start(struct process *const *process, void (*setup)(void));
 
 /**
  * machine_call - run @fn(@arg) in the machine

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack under test: flags, device, and the parts of the kernel that are not
- * linked (accounting counts in one group, user memory is this process's).
+ * The stack under test: flags, device; accounting counts in one group.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/host/fs_host.h"
 #include "tests/host/net_stub.h"
 #include "fs/internal.h"
-#include "fs/ramfs.h"
-#include "fs/sys.h"
 #include "kernel/process.h"
-#include "mm/page_index.h"
 #include "tests/packetdrill/machine.h"
 #include "tests/packetdrill/stack.h"
 
@@ -20,37 +17,6 @@
 #define MEMORY      (48u << 20) /* bytes; locked by whoever loads the library */
 
 int inet_pton(int family, const char *text, void *out);
-
-/* ---- parts that are not linked ---- */
-
-struct spinlock process_lock = SPINLOCK_INIT("process");
-
-int deadline_from_timespec(const struct timespec64 __user *ts, uint64_t *deadline)
-{
-	*deadline = ts ? clock_ns() + (uint64_t)ts->sec * NSEC_PER_SEC + (uint64_t)ts->nsec : UINT64_MAX;
-	return 0;
-}
-void vm_file_truncated(struct inode *i, uint64_t from)
-{
-}
-void mem_devices_init(void)
-{
-}
-int signal_thread(struct thread *t, int sig)
-{
-	return 0;
-}
-int signal_process(struct process *p, int sig)
-{
-	return 0;
-}
-int signal_mask_swap_user(const uint64_t *mask, size_t size)
-{
-	return 0;
-}
-void signal_mask_unswap(void)
-{
-}
 
 /* ---- device ---- */
 
@@ -156,7 +122,7 @@ long stack_receive(const void *packet, size_t n)
 
 /* ---- set-up ---- */
 
-static struct process process = { .pid = 100, .nr_threads = 1 };
+static struct process *process;
 
 struct settings {
 	struct ip_addr local;
@@ -250,27 +216,10 @@ static long configure(void *arg)
 
 static void boot(void)
 {
-	page_alloc_init_percpu();
-	page_index_init();
-	dcache_init();
-	inode_init();
-	namei_init();
-	file_init();
-	files_init();
-	file_locks_init();
-	pipe_init();
-	anon_init();
-	ramfs_init();
-	mount_root();
-	for (unsigned k = 0; k < NR_RLIMITS; k++)
-		process.rlimits[k][0] = process.rlimits[k][1] = RLIM_INFINITY;
-	process.rlimits[RLIMIT_NOFILE][0] = 4096;
+	fs_host_up();
+	process = fs_host_process();
 	t_init();
 	netdev_register(&wire);
-	process.files = files_create();
-	process.fs = fs_context_create();
-	if (!process.files || !process.fs)
-		machine_die("no memory for descriptors");
 }
 
 /* Everything that a script left open is closed. */
@@ -278,9 +227,9 @@ static long forget(void *arg)
 {
 	const struct ip_addr *old = arg;
 
-	files_put(process.files);
-	process.files = files_create();
-	if (!process.files)
+	files_put(process->files);
+	process->files = files_create();
+	if (!process->files)
 		machine_die("no memory for descriptors");
 	ifaddr_del(&wire, old);
 	return 0;

@@ -412,6 +412,11 @@ int64_t h_charged_pages(void)
 	return atomic_load(&stub_pages);
 }
 
+int64_t h_charged_bytes(void)
+{
+	return atomic_load(&stub_bytes);
+}
+
 void h_limit(int64_t pages)
 {
 	atomic_store(&stub_limit, pages < 0 ? INT64_MAX : atomic_load(&stub_pages) + pages);

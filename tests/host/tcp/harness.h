@@ -96,6 +96,7 @@ void h_sleep(uint64_t ms);
 
 /* Accounting. */
 int64_t h_charged_pages(void);
+int64_t h_charged_bytes(void); /* kernel objects */
 void h_limit(int64_t pages); /* above what is charged now; negative: none */
 void h_spawn(void (*fn)(void *), void *arg);
 void h_join(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User memory is this process's.  A script may hand over any pointer, so the
+ * User memory is this process's.  A caller may hand over any pointer, so the
  * host's kernel copies and says how far it came.
  */
 #include <sys/types.h>
@@ -61,7 +61,7 @@ bool user_range_ok(const void *p, size_t n)
 long strncpy_from_user(char *dst, const char *src, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (copy_from_user(dst + i, src + i, 1))
+		if (copy_from_user(dst + i, (const char *)((uintptr_t)src + i), 1))
 			return -EFAULT;
 		if (!dst[i])
 			return (long)i;
