@@ -214,7 +214,8 @@ static bool dequeue(struct timer_cpu *tc, struct timer *t)
 
 void timer_set(struct timer *t, uint64_t deadline)
 {
-	uint64_t new = max(deadline, (uint64_t)2) & ~1ULL;
+	/* Even, and never before @deadline: who looks at the clock when it fires must find it due. */
+	uint64_t new = (min(max(deadline, (uint64_t)2), UINT64_MAX - 1) + 1) & ~1ULL;
 	struct timer_cpu *tc;
 	irqstate_t irq;
 	int cpu;
