@@ -375,12 +375,13 @@ uint64_t stock_fold_seq_sum(bool *busy)
 	return sum;
 }
 
-/* Sums over the open entries below @top: what they hold, or what they might. */
-static uint64_t sum_entries(struct account *top, bool most)
+/* Sums over the open entries below @top: what they hold, and (@most) what they might. */
+static uint64_t sum_entries(struct account *top, uint64_t *most)
 {
 	unsigned end, first = first_entry(top, &end);
 	uint64_t sum = 0;
 
+	*most = 0;
 	for_each_cpu(c) {
 		struct stock_table *t = per_cpu(stock_cpu, c).table;
 
@@ -395,7 +396,8 @@ static uint64_t sum_entries(struct account *top, bool most)
 				continue;
 			w &= WORD_AMOUNT;
 			cap = stock_cap(&t->entries[i]);
-			sum += most && cap > w ? cap : w;
+			sum += w;
+			*most += cap > w ? cap : w;
 		}
 	}
 	return sum;
@@ -403,7 +405,9 @@ static uint64_t sum_entries(struct account *top, bool most)
 
 uint64_t stock_cached(struct account *top)
 {
-	return sum_entries(top, false);
+	uint64_t most;
+
+	return sum_entries(top, &most);
 }
 
 /* Begun movements of all CPUs; *open: one below @top is under way. */
@@ -431,7 +435,7 @@ int64_t stock_real_usage(struct account *top)
 
 	for (unsigned i = 0; i < READ_TRIES; i++) {
 		uint64_t seq = movements(top, &open);
-		int64_t cached = (int64_t)sum_entries(top, false);
+		int64_t cached = (int64_t)stock_cached(top);
 
 		real = account_usage(top) * (int64_t)PAGE_SIZE - cached;
 		if (movements(top, &open_after) == seq && !open && !open_after)
@@ -442,7 +446,15 @@ int64_t stock_real_usage(struct account *top)
 
 uint64_t stock_bound(struct account *top)
 {
-	return sum_entries(top, true);
+	uint64_t most, held = sum_entries(top, &most);
+	int64_t room = account_counts(top) ? memcg_config.pc->headroom(account_counter(top)) : 0;
+
+	/* What is held is charged, so it can only grow by what could still be charged. */
+	if (room < 0)
+		room = 0;
+	return room < PAGE_COUNTER_MAX / 2 && held + (uint64_t)room * PAGE_SIZE < most
+		       ? held + (uint64_t)room * PAGE_SIZE
+		       : most;
 }
 
 /* Bytes charged ever, less what is in use now, is what was given back: no counter on that path. */

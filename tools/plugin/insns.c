@@ -6,7 +6,7 @@
  * Arguments: symbols=FILE (lines "ADDRESS SIZE NAME", hexadecimal, ascending)
  * and out=FILE.  The guest marks by calling tally_mark_0..7 and tally_mark_end
  * (kernel/mark.c); executing their first instruction is the mark.  For every
- * interval one JSON line: mark, total, by_symbol; user mode is one symbol
+ * interval one JSON line: mark, total, by_symbol, by_cpu; user mode is one symbol
  * "(user)".  Marks do not nest: a new one ends the one before.
  *
  * Cost: one call per translated block, which adds to an array of its virtual
@@ -63,7 +63,8 @@ enum { SYM_USER, SYM_UNKNOWN, SYM_FIRST };
 static struct symbol *symbols;
 static size_t nr_symbols;
 static uint64_t *_Atomic counters[MAX_VCPUS]; /* [vcpu][symbol]; written by that vCPU only */
-static uint64_t *base;			      /* sums when the interval began */
+static uint64_t *base;			      /* sums when the interval began, by symbol... */
+static uint64_t base_cpu[MAX_VCPUS];	      /* ...and by vCPU */
 static _Atomic int active = -1;		      /* mark of the interval, -1: none */
 static FILE *out;
 
@@ -102,6 +103,32 @@ static uint64_t sum(size_t symbol)
 	return total;
 }
 
+static uint64_t sum_cpu(unsigned vcpu)
+{
+	uint64_t *c = atomic_load_explicit(&counters[vcpu], memory_order_acquire);
+	uint64_t total = 0;
+
+	for (size_t s = 0; c && s < nr_symbols; s++)
+		total += *(volatile uint64_t *)&c[s];
+	return total;
+}
+
+static void print_cpus(void)
+{
+	const char *comma = "";
+
+	fprintf(out, "\"by_cpu\": {");
+	for (unsigned i = 0; i < MAX_VCPUS; i++) {
+		uint64_t n = sum_cpu(i) - base_cpu[i];
+
+		if (!n)
+			continue;
+		fprintf(out, "%s\"%u\": %llu", comma, i, (unsigned long long)n);
+		comma = ", ";
+	}
+	fprintf(out, "}");
+}
+
 static void finish(int mark)
 {
 	uint64_t total = 0;
@@ -117,7 +144,9 @@ static void finish(int mark)
 		comma = ", ";
 		total += n;
 	}
-	fprintf(out, "}, \"total\": %llu}\n", (unsigned long long)total);
+	fprintf(out, "}, ");
+	print_cpus();
+	fprintf(out, ", \"total\": %llu}\n", (unsigned long long)total);
 	fflush(out);
 }
 
@@ -133,6 +162,8 @@ static void on_mark(unsigned vcpu, void *arg)
 		return;
 	for (size_t s = 0; s < nr_symbols; s++)
 		base[s] = sum(s);
+	for (unsigned i = 0; i < MAX_VCPUS; i++)
+		base_cpu[i] = sum_cpu(i);
 	atomic_store(&active, mark);
 }
 

@@ -86,8 +86,13 @@ def run(args):
             raise machine.UsageError(f"--exec-file: {e}") from e
     if text is not None and not text.strip():
         raise machine.UsageError("--exec: the text is empty")
-    with session.Outputs(args.json, args.log, args.verbose) as outputs:
-        result = session.run(config_of(args), text, outputs, session.Deadline(args.timeout))
+    deadline = session.Deadline(args.timeout)
+    if not args.plugin:
+        with session.Outputs(args.json, args.log, args.verbose) as outputs:
+            return session.run(config_of(args), text, outputs, deadline).status
+    with session.LateRecords(args.json, args.log, args.verbose) as outputs:
+        result = session.run(config_of(args), text, outputs, deadline)
+        outputs.write_all(result)
     return result.status
 
 

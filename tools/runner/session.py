@@ -102,6 +102,23 @@ class Outputs:
             sys.stdout.flush()
 
 
+class LateRecords(Outputs):
+    """Writes records at the end, those of the plugin before the last."""
+
+    def record(self, record):
+        pass
+
+    def write_all(self, result):
+        """When the machine has gone."""
+        common = {k: v for k, v in (result.records or [{}])[-1].items()
+                  if k in ("preset", "cpus", "machine", "commit")}
+        late = [{"record": "insns", **common,
+                 **{k: i[k] for k in ("mark", "total", "accounting", "by_cpu")}}
+                for i in result.plugin.get("insns", ())]
+        for record in [*result.records[:-1], *late, *result.records[-1:]]:
+            super().record(record)
+
+
 @dataclasses.dataclass
 class Result:
     """What a boot gave."""
