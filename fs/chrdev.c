@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Character devices by number, and devtmpfs, the file system that shows a node
+ * Devices by number (block devices: the node only, see fs/block.h), and devtmpfs, the file system that shows a node
  * for each of them.
  *
  * Every instance of devtmpfs is a ramfs that starts with all registered
@@ -14,7 +14,7 @@
 struct chrdev {
 	struct chrdev *next; /* [I] once published */
 	char name[32];
-	unsigned mode;
+	unsigned mode; /* with S_IFCHR or S_IFBLK */
 	uint64_t rdev;
 	const struct file_ops *ops;
 	void *priv;
@@ -28,7 +28,7 @@ static const struct chrdev *chrdev_find(uint64_t rdev)
 	struct chrdev *c = atomic_load_explicit(&devices, memory_order_acquire);
 
 	for (; c; c = c->next) {
-		if (c->rdev == rdev)
+		if (c->rdev == rdev && S_ISCHR(c->mode))
 			return c;
 	}
 	return NULL;
@@ -53,7 +53,7 @@ static int no_device(struct inode *i, struct file *f)
 }
 
 const struct file_ops chrdev_file_ops = { .open = chrdev_open };
-const struct file_ops nodev_file_ops = { .open = no_device }; /* block devices, sockets */
+const struct file_ops nodev_file_ops = { .open = no_device }; /* sockets */
 
 static int node_in(struct dentry *root, const struct chrdev *c)
 {
@@ -64,7 +64,7 @@ static int node_in(struct dentry *root, const struct chrdev *c)
 		dentry_put(d);
 		return 0;
 	}
-	i = ramfs_new_inode(root->super, S_IFCHR | c->mode, c->rdev);
+	i = ramfs_new_inode(root->super, c->mode, c->rdev);
 	d = i ? dentry_alloc(root, c->name, strlen(c->name)) : NULL;
 	if (!d) {
 		if (i)
@@ -94,18 +94,16 @@ static int devfs_mount(struct fs_type *t, const char *source, const char *data, 
 	return err;
 }
 
-int dev_register(const char *name, unsigned mode, uint64_t rdev, const struct file_ops *ops,
-		 void *priv)
+static int add_device(const char *name, unsigned mode, uint64_t rdev, const struct file_ops *ops,
+		      void *priv)
 {
 	struct chrdev *c, *head;
 
-	if (chrdev_find(rdev))
-		return -EEXIST;
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return -ENOMEM;
 	str_copy(c->name, name, sizeof(c->name));
-	c->mode = mode & 07777;
+	c->mode = mode;
 	c->rdev = rdev;
 	c->ops = ops;
 	c->priv = priv;
@@ -125,6 +123,18 @@ int dev_register(const char *name, unsigned mode, uint64_t rdev, const struct fi
 		return err;
 	}
 	return 0;
+}
+
+int dev_register(const char *name, unsigned mode, uint64_t rdev, const struct file_ops *ops,
+		 void *priv)
+{
+	return chrdev_find(rdev) ? -EEXIST :
+				   add_device(name, S_IFCHR | (mode & 07777), rdev, ops, priv);
+}
+
+int dev_register_block(const char *name, unsigned mode, uint64_t rdev)
+{
+	return add_device(name, S_IFBLK | (mode & 07777), rdev, NULL, NULL);
 }
 
 static struct fs_type devtmpfs_type = { .name = "devtmpfs", .mount = devfs_mount };

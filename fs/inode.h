@@ -45,7 +45,8 @@ struct inode {
 	_Atomic uint64_t atime, mtime, ctime; /* [l] ns since 1970 */
 	struct mutex lock;
 	void *priv;                  /* the file system's */
-	struct page_index *pages;    /* [I] page cache of the file, or NULL */
+	struct page_index *pages;    /* [I] the file's pages, or NULL */
+	struct mapping *mapping;     /* [I] between pages and a backing store; NULL: memory file */
 	struct owner *owner;         /* [I] group of the creator, referenced */
 	_Atomic(void *) pipe;        /* [a] FIFO: its buffer while somebody has it open */
 	_Atomic(void *) locks;       /* [a] flock and fcntl locks (fs/locks.c) */

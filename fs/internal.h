@@ -154,7 +154,8 @@ struct fs_type *fs_type_first(void);
 void mounts_for_each(void (*fn)(const struct super *s, const char *path, void *arg), void *arg);
 
 /* Kinds of files. */
-extern const struct file_ops fifo_file_ops, chrdev_file_ops, dir_no_ops, nodev_file_ops;
+extern const struct file_ops fifo_file_ops, chrdev_file_ops, dir_no_ops, nodev_file_ops,
+	blkdev_file_ops;
 extern const struct inode_ops ramfs_dir_ops;
 extern const struct file_ops ramfs_dir_file_ops, ramfs_file_ops;
 void ramfs_init(void);

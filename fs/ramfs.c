@@ -45,6 +45,9 @@ struct inode *ramfs_new_inode(struct super *s, unsigned mode, uint64_t rdev)
 	case S_IFCHR:
 		inode_init_ops(i, &ramfs_node_iops, &chrdev_file_ops);
 		break;
+	case S_IFBLK:
+		inode_init_ops(i, &ramfs_node_iops, &blkdev_file_ops);
+		break;
 	default:
 		inode_init_ops(i, &ramfs_node_iops, &nodev_file_ops);
 		break;

@@ -50,6 +50,7 @@ _Static_assert(sizeof(struct kstat) == 144, "struct stat is ABI");
 #define S_ISDIR(m)  (((m) & S_IFMT) == S_IFDIR)
 #define S_ISLNK(m)  (((m) & S_IFMT) == S_IFLNK)
 #define S_ISCHR(m)  (((m) & S_IFMT) == S_IFCHR)
+#define S_ISBLK(m)  (((m) & S_IFMT) == S_IFBLK)
 #define S_ISFIFO(m) (((m) & S_IFMT) == S_IFIFO)
 #define S_ISSOCK(m) (((m) & S_IFMT) == S_IFSOCK)
 
@@ -223,6 +224,8 @@ int proc_register(const char *path, unsigned mode, int (*show)(struct seq *s, vo
 int proc_symlink(const char *path, const char *target);
 /* devfs: register /dev/NAME as a character device. */
 int dev_register(const char *name, unsigned mode, uint64_t rdev, const struct file_ops *ops, void *priv);
+/* The same for a node of a block device, which fs/block.c opens. */
+int dev_register_block(const char *name, unsigned mode, uint64_t rdev);
 #define MKDEV(ma, mi) (((uint64_t)(ma) << 8) | (mi)) /* enough for majors < 4096, minors < 256 */
 
 struct fs_type {

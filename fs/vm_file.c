@@ -4,7 +4,7 @@
  * struct file.
  */
 #include "mm/vm_int.h"
-#include "mm/page_index.h"
+#include "mm/page_cache.h"
 #include "mm/slab.h"
 #include "fs/vfs.h"
 #include "kernel/string.h"
@@ -44,12 +44,48 @@ struct page *vm_file_page(struct file *f, uint64_t index)
 	return f->ops->get_page(f, index);
 }
 
+struct mapping *vm_file_mapping(const struct file *f)
+{
+	return f->inode ? f->inode->mapping : NULL;
+}
+
+struct page *vm_file_page_write(struct file *f, uint64_t index)
+{
+	struct page *p = f->ops->get_page(f, index);
+	int err;
+
+	if (IS_ERR(p))
+		return p;
+	err = f->inode->mapping->ops->prepare_write(f->inode->mapping, index);
+	if (err) {
+		page_put(p);
+		return ERR_PTR(err);
+	}
+	return p;
+}
+
+int vm_file_sync(struct file *f)
+{
+	return f->ops->fsync ? f->ops->fsync(f) : 0;
+}
+
 void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out)
 {
 	struct page_index *idx = f->inode ? f->inode->pages : NULL;
 
-	if (idx)
-		page_index_lookup_some(idx, first, want, out);
+	if (!idx)
+		return;
+	page_index_lookup_some(idx, first, want, out);
+	if (!f->inode->mapping)
+		return;
+	for (; want; want &= want - 1) { /* those still being read are of no use */
+		struct page **p = &out[__builtin_ctz(want)];
+
+		if (*p && !page_has(*p, PG_uptodate)) {
+			page_put(*p);
+			*p = NULL;
+		}
+	}
 }
 
 /* ---- shared anonymous memory: a file that only mappings know ---- */

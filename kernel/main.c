@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "drivers/console.h"
 #include "drivers/pci.h"
+#include "drivers/ramdisk.h"
 #include "drivers/virtio.h"
 #include "fs/cgroup.h"
 #include "fs/internal.h"
@@ -28,7 +29,7 @@
 #include "mm/lru.h"
 #include "mm/memcg.h"
 #include "mm/page.h"
-#include "mm/page_index.h"
+#include "mm/page_cache.h"
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
@@ -81,7 +82,7 @@ static const struct init_step early_steps[] = {
 	{ "copy routines", arch_init_copy },
 	{ "slab", slab_init },
 	{ "address spaces", vm_init },
-	{ "page index", page_index_init },
+	{ "page cache", page_cache_init },
 	{ "vmalloc", vmalloc_init },
 	{ "scheduler", start_scheduler },
 	{ "CPUs", arch_init_smp },
@@ -95,12 +96,14 @@ static const struct init_step late_steps[] = {
 	{ "workers", start_workers },
 	{ "groups", memcg_init },
 	{ "page lists", lru_init },
+	{ "write-back", writeback_init },
 	{ "processes", process_init },
 	{ "files", vfs_init },
 	{ "group files", cgroupfs_init },
 	{ "terminal", tty_init },
 	{ "network", net_init },
 	{ "devices", arch_init_devices },
+	{ "RAM disks", ramdisk_init },
 	{ "network devices", virtio_net_init },
 	{ "addresses", net_config_init },
 	{ "perf", perf_init },

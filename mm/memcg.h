@@ -26,6 +26,8 @@ enum memcg_kind {
 	MEMCG_ANON, MEMCG_FILE, MEMCG_SOCK, MEMCG_SLAB, MEMCG_KERNEL, MEMCG_PGTABLE,
 	MEMCG_KSTACK, MEMCG_PERCPU, MEMCG_VMALLOC, MEMCG_SHMEM, NR_MEMCG_KINDS
 };
+/* Pages in a state, for memory.stat; each counted where its owner stands, and above. */
+enum memcg_gauge { MEMCG_FILE_DIRTY, MEMCG_FILE_WRITEBACK, NR_MEMCG_GAUGES };
 /* Event counts of memory.stat. */
 enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
 
@@ -50,6 +52,14 @@ int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsi
 void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind);
 
 void memcg_count_event(struct owner *o, enum memcg_count c);
+
+/* mm/memcg_gauge.c.  NULL owners (root) are fine.  Context: thread; does not sleep. */
+void memcg_gauge_add(struct owner *o, enum memcg_gauge g, int64_t pages);
+/*
+ * Has the group, or one above it, more dirty and written pages than @percent of what
+ * its memory.max and memory.high allow?  Never for groups without limits.
+ */
+bool memcg_dirty_over(struct owner *o, unsigned percent);
 
 /*
  * owner of the current process's group.  Borrowed: valid until the caller

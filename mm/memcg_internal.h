@@ -34,6 +34,7 @@ extern const char *const memcg_event_names[NR_MEMCG_EVENTS];
 struct account {
 	struct memcg *group;                       /* [I] */
 	_Atomic int64_t stat[NR_MEMCG_STATS];      /* [a] with descendants; what the stocks have folded */
+	_Atomic int64_t gauge[NR_MEMCG_GAUGES];    /* [a] pages, with descendants */
 	_Atomic uint64_t events[NR_MEMCG_EVENTS];  /* [a] with descendants */
 	_Atomic uint64_t events_local[NR_MEMCG_EVENTS]; /* [a] */
 	_Atomic uint64_t holders[MAX_CPUS / 64 / 8]; /* [a] bit c % 128: CPU c may have an entry of this subtree */

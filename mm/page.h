@@ -69,7 +69,6 @@ _Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line"
 #define PG_pcp     (1u << 8) /* in a per-CPU list */
 #define PG_writeback (1u << 9) /* on its way to the backing store */
 #define PG_readahead (1u << 10) /* a reader who gets here asks for the next window */
-#define PG_waiters (1u << 11) /* somebody may sleep until PG_locked or PG_writeback goes */
 #define PG_referenced (1u << 16) /* used since it came to its list (mm/lru.h) */
 #define PG_again   (1u << 17) /* … and used once more while inactive */
 #define PG_lru_root (1u << 18) /* on the machine's lists, for want of memory for its group's */

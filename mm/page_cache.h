@@ -171,10 +171,12 @@ static inline bool page_evictable(const struct page *p)
 int mapping_write_wait(struct mapping *m, uint64_t first, uint64_t last);
 /* mapping_write_wait() of everything, and write_meta(). */
 int mapping_sync(struct mapping *m);
-/* Every dirty mapping, and wait (sync, syncfs: @host_filter NULL: all). */
-void writeback_all(void);
-/* Wakes the write-back thread; @o: pages of this group first.  Context: any thread; NULL is fine. */
-void writeback_kick(struct owner *o);
+/* Every dirty mapping that @want says yes to (NULL: all), and wait: 0 or the first error.  Not the metadata. */
+int writeback_sync(bool (*want)(struct mapping *m, void *arg), void *arg);
+/* Wakes the write-back thread: the machine or a group is over its share.  Context: any thread. */
+void writeback_kick(void);
+/* Reclaim met a dirty page of @o (NULL: root): its group's files are written at once. */
+void writeback_urgent(struct owner *o);
 /* A writer has dirtied pages: waits (bounded) while the machine or its group has too many. */
 void balance_dirty(void);
 /* Machine-wide, pages. */

@@ -393,14 +393,14 @@ bool page_index_detach(struct page_index *idx, struct page *p)
 	return mine;
 }
 
-int page_index_evict(struct page_index *idx, struct page *p, uintptr_t shadow)
+int page_index_evict(struct page_index *idx, struct page *p, uintptr_t (*leave)(struct page *p))
 {
 	uint32_t refs = 2; /* the index's and the caller's */
 	struct index_node *n, *path[MAX_SHIFT / NODE_BITS + 1];
+	uintptr_t shadow;
 	unsigned depth;
 	int err = 0;
 
-	ASSERT(!shadow || (shadow & 1));
 	spin_lock(&idx->lock);
 	n = find_path(idx, p->index, path, &depth);
 	if (!n || peek(n, slot_of(n, p->index)) != p) {
@@ -414,6 +414,8 @@ int page_index_evict(struct page_index *idx, struct page *p, uintptr_t shadow)
 		err = -EAGAIN;
 	} else {
 		atomic_fetch_sub_explicit(&idx->count, 1, memory_order_relaxed);
+		shadow = leave ? leave(p) : 0;
+		ASSERT(!shadow || (shadow & 1));
 		p->mapping = NULL;
 		if (shadow)
 			poke(n, slot_of(n, p->index), (void *)shadow);

@@ -76,7 +76,8 @@ int page_index_place(struct page_index *idx, uint64_t n, struct page *p, struct 
 
 /**
  * page_index_evict - take @p out if nobody but the index and the caller holds it
- * @shadow: left in its place, an odd number; 0: nothing
+ * @leave: says, for a page that does go, what is left in its place: an odd number,
+ *         or 0 for nothing; called under the index's lock; may be NULL
  *
  * Who finds the page at this moment sees its count at zero and looks again; so
  * nobody can write to a page that has left.
@@ -84,7 +85,8 @@ int page_index_place(struct page_index *idx, uint64_t n, struct page *p, struct 
  * Return: 0 (the index's reference is gone, p->mapping is NULL), -EBUSY
  * (referenced, or not in the index), -EAGAIN (dirty or under write-back).
  */
-int page_index_evict(struct page_index *idx, struct page *p, uintptr_t shadow) __must_check;
+int page_index_evict(struct page_index *idx, struct page *p,
+		     uintptr_t (*leave)(struct page *p)) __must_check;
 
 /* Takes @p out whoever holds it; the index's reference passes to the caller.  False: it was not there. */
 bool page_index_detach(struct page_index *idx, struct page *p) __must_check;

@@ -162,7 +162,8 @@ static void protect_entries(struct vm_gather *g, const struct vm_area *a, uintpt
 				continue;
 			n = (v & (PTE_ADDR | PTE_ANON | PTE_D)) | prot;
 			/* Private pages become writable by a fault, which looks who shares them. */
-			if ((a->flags & VM_WRITE) && ((v & PTE_W) || (a->flags & VM_SHARED)))
+			if ((a->flags & VM_WRITE) &&
+			    ((v & PTE_W) || ((a->flags & VM_SHARED) && !a->mapping)))
 				n |= PTE_W | PTE_D;
 			if (n == v)
 				continue;

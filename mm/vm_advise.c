@@ -146,7 +146,35 @@ int vm_lock_range(struct vm_space *s, uintptr_t addr, size_t len, bool lock)
 	return err || !lock ? err : vm_populate(s, addr, end);
 }
 
-/* File mappings share the cache's own pages, so there is nothing to write back. */
+/* Writes back the file of the first shared area at or after *@at that has a store; *@at moves behind it. */
+static int sync_next(struct vm_space *s, uintptr_t *at, uintptr_t end)
+{
+	struct file *f = NULL;
+	int err = 0;
+
+	mutex_lock(&s->lock);
+	for (unsigned i = area_index(s, *at); !f && *at < end; i++) {
+		struct vm_area *a = i < s->nr ? s->areas[i] : NULL;
+
+		if (!a || a->start >= end) {
+			*at = end;
+			break;
+		}
+		*at = a->end;
+		if (a->mapping && (a->flags & VM_SHARED)) {
+			f = a->file;
+			vm_file_get(f);
+		}
+	}
+	mutex_unlock(&s->lock);
+	if (f) {
+		err = vm_file_sync(f);
+		vm_file_put(f);
+	}
+	return err;
+}
+
+/* Mappings share the cache's own pages; MS_SYNC writes the whole file back. */
 long vm_sync(struct vm_space *s, uintptr_t addr, size_t len, int flags)
 {
 	int err = check_range(addr, &len);
@@ -157,6 +185,8 @@ long vm_sync(struct vm_space *s, uintptr_t addr, size_t len, int flags)
 	mutex_lock(&s->lock);
 	err = covered(s, addr, addr + len) ? 0 : -ENOMEM;
 	mutex_unlock(&s->lock);
+	for (uintptr_t at = addr; !err && (flags & MS_SYNC) && at < addr + len;)
+		err = sync_next(s, &at, addr + len);
 	return err;
 }
 

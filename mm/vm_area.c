@@ -43,8 +43,10 @@ struct vm_area *area_new(uintptr_t start, uintptr_t end, unsigned flags, struct 
 	if (!a)
 		return NULL;
 	*a = (struct vm_area){ .start = start, .end = end, .flags = flags, .file = file, .off = off };
-	if (file)
+	if (file) {
 		vm_file_get(file);
+		a->mapping = vm_file_mapping(file);
+	}
 	return a;
 }
 
@@ -79,6 +81,7 @@ void area_insert(struct vm_space *s, struct vm_area *a)
 	s->areas[i] = a;
 	s->nr++;
 	s->seq++;
+	rmap_add(s, a);
 	vm_count(&s->nr_mapped, (int64_t)((a->end - a->start) >> PAGE_SHIFT));
 	if (a->flags & VM_LOCKED)
 		vm_count(&s->nr_locked, (int64_t)((a->end - a->start) >> PAGE_SHIFT));
@@ -111,6 +114,7 @@ int area_split(struct vm_space *s, unsigned i, uintptr_t at)
 	s->areas[i + 1] = b;
 	s->nr++;
 	s->seq++;
+	rmap_add(s, b);
 	return 0;
 }
 
@@ -170,6 +174,7 @@ void areas_free(struct vm_area *dead)
 		struct vm_area *a = dead;
 
 		dead = a->next;
+		rmap_remove(a);
 		if (a->file)
 			vm_file_put(a->file);
 		kmem_cache_free(vm_area_cache, a);

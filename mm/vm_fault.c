@@ -8,6 +8,7 @@
  * around it: a program's start touches most of them.
  */
 #include "mm/vm_int.h"
+#include "mm/page_cache.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
 #include "kernel/string.h"
@@ -95,10 +96,16 @@ static int fault_cow(struct vm_space *s, const struct vm_area *a, pte_t *e, uint
 		atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
 		return 0;
 	}
+	page_get(old); /* making room may take it out of the tables, ours included */
 	p = vm_new_anon();
-	if (!p)
-		return -ENOMEM;
+	if (!p || pte_get(e) != v) {
+		page_put(old);
+		if (p)
+			page_put(p);
+		return p ? -EAGAIN : -ENOMEM;
+	}
 	copy_page(page_virt(p), page_virt(old));
+	page_put(old);
 	gather_init(&g, s);
 	atomic_exchange_explicit(e, 0, memory_order_acq_rel);
 	vm_count(v & PTE_ANON ? &s->nr_anon : &s->nr_file, -1);
@@ -158,6 +165,28 @@ static void map_around(struct vm_space *s, pte_t *e, struct file_pages *f, uint6
 }
 
 /*
+ * Maps @f's page for writing into a shared area.  It is marked dirty after the entry
+ * has become writable: were it before, write-back could clean it in between, find no
+ * writable entry, and miss what is written through ours.  Under lock.
+ */
+static void map_shared_write(struct vm_space *s, pte_t *e, struct file_pages *f, uint64_t bits)
+{
+	struct page *p = f->page;
+	uint64_t v = pte_get(e);
+
+	bits |= PTE_W | PTE_D;
+	if (!v) {
+		page_get(p);
+		map_page(s, e, p, bits);
+	} else if (pte_page(v) == p) {
+		atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
+	} else {
+		return; /* another page meanwhile: the access faults again */
+	}
+	page_mark_dirty(p);
+}
+
+/*
  * Lock held on entry and return, dropped in between.  Return: 0 if it was mapped,
  * -EAGAIN if the areas changed meanwhile, else an error.
  */
@@ -167,6 +196,7 @@ static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, uns
 	struct file *file = a->file;
 	uint64_t seq = s->seq, index = (a->off + (addr - a->start)) >> PAGE_SHIFT, bits;
 	bool copy = (flags & FAULT_WRITE) && !(a->flags & VM_SHARED);
+	bool track = a->mapping && (flags & FAULT_WRITE) && !copy;
 	struct file_pages f;
 	int err = 0;
 
@@ -177,7 +207,7 @@ static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, uns
 		memset(f.around, 0, sizeof(f.around));
 	}
 	mutex_unlock(&s->lock);
-	f.page = vm_file_page(file, index);
+	f.page = track ? vm_file_page_write(file, index) : vm_file_page(file, index);
 	if (IS_ERR(f.page)) {
 		err = (int)PTR_ERR(f.page);
 		f.page = NULL;
@@ -208,7 +238,12 @@ static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, uns
 		map_page(s, e, p, bits | PTE_ANON | PTE_W | PTE_D);
 		goto out;
 	}
-	if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE))
+	if (track) {
+		map_shared_write(s, e, &f, bits);
+		goto out;
+	}
+	/* With a backing store a page is writable only once it counts as dirty. */
+	if ((a->flags & (VM_SHARED | VM_WRITE)) == (VM_SHARED | VM_WRITE) && !a->mapping)
 		bits |= PTE_W | PTE_D;
 	if (!pte_get(e)) {
 		map_page(s, e, f.page, bits);
@@ -268,6 +303,8 @@ static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
 		return a->file ? fault_file(s, a, addr, flags, e) :
 				 fault_anon(s, a, e, flags & FAULT_WRITE);
 	if ((flags & FAULT_WRITE) && !(v & PTE_W)) {
+		if ((a->flags & VM_SHARED) && a->mapping)
+			return fault_file(s, a, addr, flags, e);
 		if (a->flags & VM_SHARED) {
 			atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
 			return 0;

@@ -29,7 +29,11 @@ static int clone_entries(struct vm_space *child, struct vm_gather *g, const stru
 			uint64_t v = pte_get(e);
 			struct page *p;
 
-			if (!v)
+			/*
+			 * Pages that reclaim may take are left to faults: a walk of the mapping
+			 * that makes them read-only cannot see a table that is still being made.
+			 */
+			if (!v || (a->mapping && !(v & PTE_ANON)))
 				continue;
 			if (!c) {
 				c = pt_make(child, va);

@@ -8,6 +8,7 @@
 #include "mm/memcg.h"
 #include "kernel/errno.h"
 #include "kernel/lock.h"
+#include "kernel/work.h"
 
 #define VM_PROT   (VM_READ | VM_WRITE | VM_EXEC)
 #define VM_KEEP   (VM_PROT | VM_SHARED | VM_GROWSDOWN | VM_LOCKED | VM_MAYWRITE) /* stored in areas */
@@ -22,6 +23,10 @@ struct vm_area {
 	struct file *file; /* referenced; NULL: anonymous */
 	uint64_t off;      /* bytes into the file, of start */
 	struct vm_area *next; /* in a list of removed areas */
+	struct mapping *mapping;   /* of a file with a backing store, or NULL; constant */
+	struct vm_space *space;    /* once inserted; constant then */
+	struct list_head map_link; /* in mapping->areas, under its lock */
+	uint32_t walk;             /* the same */
 };
 
 /*
@@ -34,7 +39,8 @@ struct vm_space {
 	uint64_t seq;           /* [l] counts changes of areas */
 	bool dead;              /* [l] faults fail: being torn down or reaped */
 	uintptr_t brk_start, brk; /* [l] */
-	_Atomic unsigned users; /* [a] threads, and procfs readers */
+	_Atomic unsigned users; /* [a] threads, procfs readers, walks of a mapping */
+	struct work put_work;   /* the last user that may not sleep leaves the rest to a worker */
 
 	pte_t *pml4;            /* [I] through the direct map; entries [l] */
 	uint64_t pml4_phys;     /* [I] */
@@ -130,11 +136,22 @@ void vm_file_get(struct file *f);
 void vm_file_put(struct file *f);
 int vm_file_check(struct file *f, unsigned *flags); /* may it be mapped so; sets VM_MAYWRITE */
 struct page *vm_file_page(struct file *f, uint64_t index); /* referenced; ERR_PTR */
+/* The same, and the store has a place for what will be written to it. */
+struct page *vm_file_page_write(struct file *f, uint64_t index);
+struct mapping *vm_file_mapping(const struct file *f); /* NULL: memory file */
+int vm_file_sync(struct file *f); /* msync; 0 or -EIO */
 /* Of pages [first, first + FAULT_AROUND) those in @want and in the cache; NULL where not. */
 void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out);
 struct file *vm_shm_create(uint64_t pages); /* a file without a name, for shared anonymous memory; NULL */
 void vm_file_name(struct file *f, struct vm_area_info *out);
 uint64_t vm_file_key(const struct file *f); /* the same for all openings of one file */
+
+/* mm/rmap.c: areas of files with a backing store.  Under the space's lock; rmap_remove() when the area is freed. */
+void rmap_add(struct vm_space *s, struct vm_area *a);
+void rmap_remove(struct vm_area *a);
+/* A reference to a space that may be going: false if it is.  Dropping it never sleeps. */
+bool vm_tryget(struct vm_space *s);
+void vm_put_later(struct vm_space *s);
 
 /* The machine (arch/x86_64/tlb.c; arch/host has empty ones). */
 void tlb_space_init(struct vm_space *s); /* copies the kernel half into s->pml4 */

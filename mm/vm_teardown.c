@@ -257,6 +257,31 @@ void vm_put(struct vm_space *s)
 		vm_destroy(s);
 }
 
+bool vm_tryget(struct vm_space *s)
+{
+	unsigned n = atomic_load_explicit(&s->users, memory_order_relaxed);
+
+	while (n)
+		if (atomic_compare_exchange_weak_explicit(&s->users, &n, n + 1,
+							  memory_order_acquire,
+							  memory_order_relaxed))
+			return true;
+	return false;
+}
+
+static void put_work(struct work *w)
+{
+	vm_destroy(container_of(w, struct vm_space, put_work));
+}
+
+void vm_put_later(struct vm_space *s)
+{
+	if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) == 1) {
+		work_init(&s->put_work, put_work);
+		work_schedule(&s->put_work);
+	}
+}
+
 void vm_zap_file(struct vm_space *s, uint64_t key, uint64_t from)
 {
 	struct vm_gather g;

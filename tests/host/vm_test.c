@@ -3,7 +3,7 @@
  * Address spaces on software page tables: random mmap, munmap, mprotect, mremap,
  * madvise, fork and accesses, compared with a plain model page by page.
  *
- * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/vm.c mm/vm_area.c mm/vm_pt.c mm/vm_fault.c mm/vm_fork.c mm/vm_teardown.c mm/vm_info.c mm/vm_advise.c mm/vm_remap.c
+ * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/rmap.c mm/vm.c mm/vm_area.c mm/vm_pt.c mm/vm_fault.c mm/vm_fork.c mm/vm_teardown.c mm/vm_info.c mm/vm_advise.c mm/vm_remap.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,6 +69,22 @@ struct page *vm_file_page(struct file *f, uint64_t index)
 void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out)
 {
 	page_index_lookup_some(f->pages, first, want, out);
+}
+struct page *vm_file_page_write(struct file *f, uint64_t index)
+{
+	return vm_file_page(f, index);
+}
+struct mapping *vm_file_mapping(const struct file *f)
+{
+	return NULL; /* a memory file */
+}
+int vm_file_sync(struct file *f)
+{
+	return 0;
+}
+void page_mark_dirty(struct page *p);
+void page_mark_dirty(struct page *p)
+{
 }
 struct file *vm_shm_create(uint64_t pages)
 {
