@@ -275,6 +275,22 @@ static void blocking(void)
 	CHECK(blocked_end - start >= 2000000 && blocked_end - start < 2010000);
 }
 
+/* The script's own thread blocks: its time-out ends the call, and time has passed. */
+static void blocks_itself(void)
+{
+	struct pd_timeval three = { 3, 0 };
+	long long start;
+	char c;
+	int fd;
+
+	begin();
+	fd = established(listener());
+	CHECK(pd.setsockopt(pd.userdata, fd, SOL_SOCKET, SO_RCVTIMEO, &three, sizeof(three)) == 0);
+	start = now_us();
+	CHECK(pd.read(pd.userdata, fd, &c, 1) == -1 && errno == EAGAIN);
+	CHECK(now_us() - start >= 3000000 && now_us() - start < 3010000);
+}
+
 /* What one script leaves open does not disturb the next. */
 static void again(void)
 {
@@ -312,6 +328,7 @@ static const struct {
 } tests[] = {
 	{ "data both ways", data_both_ways }, { "errors", errors },	{ "time flies", time_flies },
 	{ "silence", silence },		      { "blocking", blocking }, { "again", again },
+	{ "blocks itself", blocks_itself },
 	{ "bad flags", bad_flags },
 };
 

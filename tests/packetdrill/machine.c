@@ -15,6 +15,7 @@
 
 #define WORKERS     4                      /* one call of the script, one that blocks, two in reserve */
 #define CLOCK_START (1000 * NSEC_PER_SEC)
+#define PATIENCE    (300 * NSEC_PER_SEC)   /* virtual, for a call that blocks the script itself */
 
 struct call {
 	long (*fn)(void *);
@@ -36,6 +37,9 @@ static pthread_cond_t finished = PTHREAD_COND_INITIALIZER; /* a call, the advanc
 static struct call *first, **last = &first;
 static bool started;
 static struct process *const *caller_process;
+static pthread_t script;         /* the thread that moves time; constant once started */
+static struct call *script_call; /* its call in the machine, if any; under the lock */
+static uint64_t script_patience; /* when that call has blocked for too long; 0: has not blocked yet */
 static void (*machine_setup)(void);
 
 /* The advance under way, if any; under the lock. */
@@ -95,11 +99,27 @@ static void wait_for_holder(void)
 	}
 }
 
+/*
+ * The thread that would move time is itself waiting for a call: time passes by
+ * itself, since only a timer can end that call.
+ */
+static bool wait_for_script_call(uint64_t deadline)
+{
+	if (!script_patience)
+		script_patience = clock_ns() + PATIENCE;
+	if (!deadline || deadline > script_patience)
+		machine_die("a call without a time range blocks for ever");
+	set_clock(deadline);
+	return true;
+}
+
 /* Called with the lock. Return: false when there is nothing to do but wait. */
 static bool step(uint64_t deadline)
 {
 	if (wake_worker() || (deadline && deadline <= clock_ns()))
 		return true;
+	if (script_call)
+		return wait_for_script_call(deadline);
 	if (!advance.active)
 		return false;
 	if (advance.held)
@@ -161,6 +181,8 @@ static void serve(void *arg)
 		c->ret = c->fn(c->arg);
 		pthread_mutex_lock(&lock);
 		c->done = true;
+		if (c == script_call)
+			script_call = NULL;
 		if (advance.active) {
 			advance.held = true;
 			advance.holder = c->caller;
@@ -203,6 +225,7 @@ void machine_start(struct process *const *process, void (*setup)(void))
 
 	caller_process = process;
 	machine_setup = setup;
+	script = pthread_self();
 	host_idle_hook = idle;
 	host_clock_virtual(CLOCK_START);
 	if (pthread_create(&t, NULL, cpu_thread, NULL))
@@ -221,6 +244,10 @@ long machine_call(long (*fn)(void *), void *arg)
 	pthread_mutex_lock(&lock);
 	*last = &c;
 	last = &c.next;
+	if (pthread_equal(c.caller, script)) {
+		script_call = &c;
+		script_patience = 0;
+	}
 	pthread_cond_signal(&work);
 	while (!c.done)
 		pthread_cond_wait(&finished, &lock);

@@ -24,8 +24,9 @@ void machine_start(struct process *const *process, void (*setup)(void));
 /**
  * machine_call - run @fn(@arg) in the machine
  *
- * Context: any thread but the machine's own; sleeps until @fn has returned,
- * which may take an advance of time by another thread.
+ * Context: any thread but the machine's own; sleeps until @fn has returned.  For
+ * a call of the thread that started the machine time passes by itself (and the
+ * process ends if five minutes do not suffice); for others that thread moves it.
  */
 long machine_call(long (*fn)(void *arg), void *arg);
 
