@@ -13,8 +13,8 @@ static void usage(int status)
 	fprintf(status ? stderr : stdout,
 		"usage: perf list                          events that can be counted\n"
 		"       perf stat [-a] [-e LIST] [-G GROUP] [--] COMMAND\n"
-		"       perf record [-a] [-g] [-F HZ] [-G GROUP] [-o FILE] [--] COMMAND\n"
-		"       perf report [-i FILE] [--folded] [-n LINES]\n"
+		"       perf record [-a] [-g] [-F HZ | -e EVENT] [-G GROUP] [-o FILE] [--] COMMAND\n"
+		"       perf report [-g] [-i FILE] [--folded] [-n LINES]\n"
 		"       perf top [-F HZ] [-d SECONDS] [-n ROUNDS] [-G GROUP]\n");
 	exit(status);
 }

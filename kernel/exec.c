@@ -15,6 +15,7 @@
 #include "kernel/process_int.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
+#include "kernel/trace.h"
 #include "arch/x86_64/fpu.h"
 #include "arch/x86_64/user.h"
 #include "fs/internal.h"
@@ -177,6 +178,7 @@ static void enter_image(struct exec_image *image, struct file *f, const char *fi
 	user_set_gs_base(0);
 	user_regs_start(user_regs(current), image->entry, image->sp);
 	perf_exec();
+	trace(process_exec, (uint64_t)p->pid);
 }
 
 /* A process that shares its descriptors with another (CLONE_FILES) gets its own. */

@@ -15,6 +15,7 @@
 #include "kernel/perf/perf.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
+#include "kernel/trace.h"
 #include "kernel/tty.h"
 #include "fs/vfs.h"
 #include "mm/memcg.h"
@@ -262,6 +263,7 @@ void thread_exit_user(int status)
 	if (last)
 		itimers_exit(p);
 	drop_space(p, last);
+	trace(process_exit, (uint64_t)current->tid, (uint64_t)status);
 	perf_exit(); /* before anybody hears that we ended */
 	if (last) {
 		vfork_release(p);

@@ -15,6 +15,7 @@
 #include "kernel/perf/perf.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
+#include "kernel/trace.h"
 #include "arch/x86_64/user.h"
 #include "fs/cgroup.h"
 #include "mm/memcg_tree.h"
@@ -309,6 +310,7 @@ static long do_clone(const struct clone *c)
 	freezer_new_thread(u);
 	spin_unlock(&process_lock);
 	perf_fork(t);
+	trace(process_fork, (uint64_t)t->tid);
 	/* From here on it may end, and @u with it. */
 	thread_start(t);
 	thread_put(t);

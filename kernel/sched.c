@@ -32,6 +32,7 @@
 #include "kernel/rcu.h"
 #include "kernel/string.h"
 #include "kernel/timer.h"
+#include "kernel/trace.h"
 
 DEFINE_PER_CPU(struct run_queue, run_queue) __cacheline_aligned;
 DEFINE_PER_CPU(static struct thread, idle_thread);
@@ -199,6 +200,9 @@ static void enqueue(struct thread *t)
 			atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
 		}
 	}
+	if (cpu != last)
+		trace(sched_migrate, (uint64_t)t->tid, last, cpu);
+	trace(sched_wakeup, (uint64_t)t->tid, cpu);
 	if (cpu != cpu_id()) {
 		push_remote(t, cpu, claimed);
 		return;
@@ -443,8 +447,11 @@ void schedule(void)
 		}
 		rcu_quiescent();
 	}
-	if (next != prev)
+	if (next != prev) {
+		trace(sched_switch, (uint64_t)next->tid,
+		      (uint64_t)atomic_load_explicit(&prev->state, memory_order_relaxed));
 		count_add(&rq->switches, 1); /* still prev's */
+	}
 	account_switch(rq, next, now);
 	if (next != prev) {
 		count_add(&next->nr_switches, 1);

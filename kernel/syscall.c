@@ -11,6 +11,7 @@
 #include "kernel/string.h"
 #include "kernel/syscall_table.h"
 #include "kernel/syscall_dispatch.h"
+#include "kernel/trace.h"
 #include "mm/vm.h"
 #include "arch/x86_64/user.h"
 
@@ -84,12 +85,14 @@ bool syscall_dispatch(struct regs *r)
 	long ret;
 
 	irq_enable();
+	trace(syscall_enter, nr, r->rdi, r->rsi, r->rdx);
 	if (likely(nr < NR_SYSCALLS && table[nr])) {
 		ret = table[nr](r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9);
 	} else {
 		log_unknown(r->error);
 		ret = -ENOSYS;
 	}
+	trace(syscall_exit, nr, (uint64_t)ret);
 	r->rax = (uint64_t)ret;
 
 	t = current;

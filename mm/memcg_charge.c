@@ -13,6 +13,7 @@
 #include "mm/stock.h"
 #include "mm/memcg_tree.h"
 #include "kernel/thread.h"
+#include "kernel/trace.h"
 
 #define PART       ((int32_t)PAGE_SIZE - 1)
 #define FOLD_BYTES (4 << 20) /* a statistic further from the account than this is folded at the next miss */
@@ -22,6 +23,7 @@ void account_uncharge(struct account *a, uint64_t pages)
 {
 	if (!account_counts(a))
 		return;
+	trace(memcg_uncharge, a->group->id, pages);
 	stock_tick(&this_cpu(stock_cpu), uncharge_walks);
 	memcg_config.pc->uncharge(account_counter(a), (int64_t)pages);
 }
@@ -211,10 +213,13 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 		bool ok;
 
 		rcu_read_lock();
+		trace(memcg_miss, owner_account(o)->group->id, bytes);
 		result = charge_once(o, bytes, kind, flags, &over);
 		ok = result != ONCE_REFUSED;
-		if (result != ONCE_CHARGED && !tries)
+		if (result != ONCE_CHARGED && !tries) {
+			trace(memcg_refuse, over->group->id, pages);
 			account_event(over, MEMCG_EV_MAX);
+		}
 		if (ok) {
 			stock_bump(&this_cpu(stock_cpu).charged, bytes);
 			err = 0;

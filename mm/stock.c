@@ -4,6 +4,7 @@
 #include "mm/slab.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
+#include "kernel/trace.h"
 
 DEFINE_PER_CPU(struct stock_cpu, stock_cpu);
 
@@ -116,6 +117,7 @@ static void drain(struct stock_cpu *s, struct stock_entry *e, struct owner *o, s
 	amount = w & WORD_AMOUNT;
 	if (amount) {
 		stock_tick(s, drains);
+		trace(memcg_drain, amount);
 		owner_give_back(o, amount);
 	}
 	limbo_end(s);
@@ -294,6 +296,7 @@ static uint64_t steal(struct stock_cpu *me, struct stock_cpu *s, unsigned i, str
 			    memory_order_seq_cst)) {
 			if (w & WORD_AMOUNT) {
 				stock_tick(me, steals);
+				trace(memcg_steal, w & WORD_AMOUNT);
 				owner_give_back(o, w & WORD_AMOUNT);
 			}
 			limbo_end(me);

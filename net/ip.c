@@ -2,6 +2,7 @@
 /* What IPv4 and IPv6 share, and the counters: net/ip.h. */
 #include "net/ip.h"
 #include "kernel/errno.h"
+#include "kernel/trace.h"
 
 DEFINE_PER_CPU(struct net_stats, net_stats);
 
@@ -40,6 +41,7 @@ int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 		ipv4_push_header(p, proto, ttl, tos);
 	else
 		ipv6_push_header(p, proto, ttl, tos);
+	trace(net_xmit, (uint64_t)(p->end - p->start) + p->len, p->dev->index);
 	p->dev->xmit(p->dev, p);
 	return 0;
 }
@@ -51,6 +53,7 @@ void ip_input(struct pbuf *p)
 	p->nh = p->start;
 	if (p->end <= p->start)
 		goto bad;
+	trace(net_receive, (uint64_t)(p->end - p->start) + p->len, p->dev ? p->dev->index : 0);
 	version = p->head[p->start] >> 4;
 	if (version == 6) {
 		ipv6_input(p);

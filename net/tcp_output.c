@@ -11,6 +11,7 @@
  */
 #include "net/tcp.h"
 #include "mm/slab.h"
+#include "kernel/trace.h"
 
 static struct kmem_cache *seg_cache;
 
@@ -370,6 +371,7 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 		if (!tp->retrans_ts)
 			tp->retrans_ts = tcp_ts(now);
 		net_count(tcp_retransmits);
+		trace(tcp_retransmit, tp->ep.lport, s->seq);
 		if (tp->ca == CA_RECOVERY)
 			net_count(tcp_fast_retransmits);
 		if (!tp->rto_at)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "apps/lib/perf_events.h"
+#include "apps/lib/perf_maps.h"
 #include "apps/lib/perf_record.h"
 #include "apps/lib/perf_stat.h"
 
@@ -23,8 +24,9 @@ unsigned perf_default_hz(void)
 
 int perf_profile_start(struct perf_profile *p)
 {
-	struct perf_sample_start s = { .hz = p->hz, .flags = p->chains ? 1 : 0,
-				       .event_fd = p->event_fd, .group_fd = -1 };
+	struct perf_sample_start s = { .hz = p->event ? 0 : p->hz, .flags = p->chains ? 1 : 0,
+				       .event_fd = p->event_fd, .group_fd = -1,
+				       .trace_pmu = p->event ? p->event->type : 0 };
 
 	p->fd = open("/dev/perf", O_RDONLY);
 	if (p->fd < 0) {
@@ -35,7 +37,9 @@ int perf_profile_start(struct perf_profile *p)
 		goto fail;
 	if (ioctl(p->fd, PERF_SAMPLE_START, &s) < 0) {
 		fprintf(stderr, "perf: cannot start: %s\n",
-			errno == EBUSY ? "another profile is being taken" : strerror(errno));
+			errno == EBUSY ? "another profile is being taken"
+			: p->event && errno == EINVAL ? "samples are taken by time or at trace points (NAME:NAME)"
+						      : strerror(errno));
 		if (s.group_fd >= 0)
 			close(s.group_fd);
 		goto fail;
@@ -74,62 +78,41 @@ void perf_profile_stop(struct perf_profile *p)
 	close(p->fd);
 }
 
-/* What a recording knows of processes. */
 struct recording {
 	FILE *f;
-	struct {
-		int32_t pid;
-		char name[16];
-	} known[512];
-	unsigned nr_known;
+	struct perf_maps maps;
 };
 
-/* Writes the record "map" for a process that was not seen before, if it is still there. */
-
-static void note_process(struct recording *r, const struct perf_sample *s)
+/* The record "map". */
+static void write_map(const struct perf_map *m, void *arg)
 {
-	char path[64], line[512], name[256];
-	struct perf_sample own = { .cpu = PERF_CPU_OWN, .pid = s->pid, .name = "map" };
-	struct perf_map m = { .pid = s->pid };
-	char perms[8], offset[32], *rest;
-	unsigned i;
-	size_t len;
-	FILE *f;
+	struct recording *r = arg;
+	struct perf_sample own = { .cpu = PERF_CPU_OWN, .pid = m->pid, .name = "map" };
+	size_t len = strlen(m->path) + 1, padded = (len + 7) & ~(size_t)7;
+	static const char zeroes[8];
 
-	for (i = 0; i < r->nr_known; i++)
-		if (r->known[i].pid == s->pid && !strcmp(r->known[i].name, s->name))
-			return;
-	i = r->nr_known < 512 ? r->nr_known++ : (unsigned)s->pid % 512;
-	r->known[i].pid = s->pid;
-	memcpy(r->known[i].name, s->name, sizeof(s->name));
-	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f)) {
-		/* START-END PERMISSIONS OFFSET DEVICE INODE NAME */
-		name[0] = 0;
-		m.start = strtoull(line, &rest, 16);
-		m.end = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
-		if (sscanf(rest, " %7s %31s %*s %*s %255s", perms, offset, name) < 3 ||
-		    perms[2] != 'x' || name[0] != '/')
-			continue;
-		m.offset = strtoull(offset, NULL, 16);
-		len = (strlen(name) + 8) & ~(size_t)7;
-		own.size = (uint32_t)(sizeof(own) + sizeof(m) + len);
-		fwrite(&own, sizeof(own), 1, r->f);
-		fwrite(&m, sizeof(m), 1, r->f);
-		memset(name + strlen(name), 0, sizeof(name) - strlen(name));
-		fwrite(name, len, 1, r->f);
-	}
-	if (f)
-		fclose(f);
+	own.size = (uint32_t)(sizeof(own) + sizeof(*m) + padded);
+	fwrite(&own, sizeof(own), 1, r->f);
+	fwrite(m, sizeof(*m) + len, 1, r->f);
+	fwrite(zeroes, padded - len, 1, r->f);
+}
+
+/* The record "event": what the samples are of. */
+static void write_event(struct recording *r, const char *name)
+{
+	struct perf_sample own = { .size = sizeof(own) + 64, .cpu = PERF_CPU_OWN, .name = "event" };
+	char text[64] = "";
+
+	snprintf(text, sizeof(text), "%s", name);
+	fwrite(&own, sizeof(own), 1, r->f);
+	fwrite(text, sizeof(text), 1, r->f);
 }
 
 static void write_sample(const struct perf_sample *s, void *arg)
 {
 	struct recording *r = arg;
 
-	if (s->pid > 0 && s->nr_user)
-		note_process(r, s);
+	perf_maps_note(&r->maps, s);
 	fwrite(s, s->size, 1, r->f);
 }
 
@@ -143,8 +126,30 @@ static void on_signal(int sig)
 
 static void record_usage(void)
 {
-	fprintf(stderr, "usage: perf record [-a] [-g] [-F HZ] [-G GROUP] [-o FILE] [--] COMMAND\n");
+	fprintf(stderr,
+		"usage: perf record [-a] [-g] [-F HZ | -e EVENT] [-G GROUP] [-o FILE] [--] COMMAND\n"
+		"  -e  a sample at each passing of a trace point; context-switches and page-faults\n"
+		"      are such, too\n");
 	exit(129);
+}
+
+/* What to take samples of: a trace point, or a count that has one; NULL with a message. */
+static const struct perf_pmu *sampled_event(const char *name)
+{
+	static const char *const points[][2] = {
+		{ "context-switches", "sched:switch" }, { "cs", "sched:switch" },
+		{ "page-faults", "mm:page_fault" },	{ "faults", "mm:page_fault" },
+		{ "cpu-migrations", "sched:migrate" },
+	};
+	const struct perf_pmu *p;
+
+	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
+		if (!strcmp(name, points[i][0]))
+			name = points[i][1];
+	p = perf_pmu_find(name);
+	if (!p)
+		fprintf(stderr, "perf: no event '%s'; perf list says which there are\n", name);
+	return p;
 }
 
 /* An event that says which tasks belong to the command. */
@@ -170,13 +175,21 @@ int perf_record(int argc, char **argv)
 	pid_t done = 0;
 
 	perf_skip_dashes(&argc, &argv);
-	while ((opt = getopt(argc, argv, "+agF:G:o:h")) != -1) {
+	while ((opt = getopt(argc, argv, "+age:F:G:o:h")) != -1) {
 		switch (opt) {
 		case 'a':
 			all = 1;
 			break;
 		case 'g':
 			p.chains = 1;
+			break;
+		case 'e':
+			/* By time is the default. */
+			if (!strcmp(optarg, "cpu-clock") || !strcmp(optarg, "cycles"))
+				break;
+			p.event = sampled_event(optarg);
+			if (!p.event)
+				return 129;
 			break;
 		case 'F':
 			p.hz = (unsigned)atoi(optarg);
@@ -199,7 +212,10 @@ int perf_record(int argc, char **argv)
 		fprintf(stderr, "perf: %s: %s\n", output, strerror(errno));
 		return 1;
 	}
+	rec.maps.each = write_map;
+	rec.maps.arg = &rec;
 	fwrite(PERF_MAGIC, 16, 1, rec.f);
+	write_event(&rec, p.event ? p.event->name : "cpu-clock");
 	if (perf_child_start(&child, argv + optind) < 0) {
 		perror("perf: fork");
 		return 1;
@@ -219,8 +235,12 @@ int perf_record(int argc, char **argv)
 		fprintf(stderr, "perf: %s: %s\n", output, strerror(errno));
 		return 1;
 	}
-	fprintf(stderr, "[ perf record: %llu samples, %llu lost, %u Hz, %.2f s, to %s ]\n",
-		(unsigned long long)p.stats.samples, (unsigned long long)p.stats.lost, p.hz,
-		(double)p.stats.ns / 1e9, output);
+	fprintf(stderr, "[ perf record: %llu samples, %llu lost, ",
+		(unsigned long long)p.stats.samples, (unsigned long long)p.stats.lost);
+	if (p.event)
+		fprintf(stderr, "%s", p.event->name);
+	else
+		fprintf(stderr, "%u Hz", p.hz);
+	fprintf(stderr, ", %.2f s, to %s ]\n", (double)p.stats.ns / 1e9, output);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

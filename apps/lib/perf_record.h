@@ -4,7 +4,7 @@
  *
  * The file: 16 bytes of magic, then the kernel's sample records as they come.
  * A record with cpu 0xffff is ours: its name says what it is, its data follows
- * the header.  "map": a program, as struct perf_map.
+ * the header.  "map": a program, as struct perf_map; "event": what was sampled.
  */
 #ifndef APPS_LIB_PERF_RECORD_H
 #define APPS_LIB_PERF_RECORD_H
@@ -18,7 +18,7 @@
 struct perf_sample_start {
 	uint32_t hz, flags;
 	int32_t event_fd, group_fd;
-	uint32_t buffer, reserved;
+	uint32_t buffer, trace_pmu;
 };
 struct perf_sample_stats {
 	uint64_t samples, lost, ns, ticks;
@@ -44,9 +44,12 @@ struct perf_map {
 
 /*
  * A profile in the making: samples go to a callback, or to a file.
- * Legend: set hz, chains, group (a path, NULL: all), event_fd (-1) first.
+ * Legend: set hz, chains, group (a path, NULL: all), event_fd (-1), event (NULL: by
+ * time) first.
  */
+struct perf_pmu;
 struct perf_profile {
+	const struct perf_pmu *event; /* a trace point */
 	unsigned hz;
 	int chains, event_fd;
 	const char *group;

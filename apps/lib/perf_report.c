@@ -1,84 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements perf_report.h: `perf report` and `perf top`. */
+/* `perf report`: what a recording says, by function, by caller, or as folded stacks. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "apps/lib/np_proto.h"
 #include "apps/lib/perf_record.h"
 #include "apps/lib/perf_report.h"
 #include "apps/lib/perf_symbols.h"
-
-/* Open addressing over the keys, a power of two of slots, at most half full. */
-
-static unsigned slot_of(const struct perf_table *t, const char *key)
-{
-	uint32_t h = 2166136261u;
-
-	for (const char *p = key; *p; p++)
-		h = (h ^ (unsigned char)*p) * 16777619u;
-	h &= t->room - 1;
-	while (t->rows[h].key && strcmp(t->rows[h].key, key))
-		h = (h + 1) & (t->room - 1);
-	return h;
-}
-
-static int grow(struct perf_table *t)
-{
-	struct perf_table bigger = { .room = t->room ? t->room * 2 : 256, .nr = t->nr,
-				     .total = t->total };
-
-	bigger.rows = calloc(bigger.room, sizeof(*bigger.rows));
-	if (!bigger.rows)
-		return -1;
-	for (unsigned i = 0; i < t->room; i++)
-		if (t->rows[i].key)
-			bigger.rows[slot_of(&bigger, t->rows[i].key)] = t->rows[i];
-	free(t->rows);
-	*t = bigger;
-	return 0;
-}
-
-void perf_table_add(struct perf_table *t, const char *key, uint64_t n)
-{
-	unsigned i;
-
-	if (t->nr * 2 >= t->room && grow(t) < 0)
-		return;
-	i = slot_of(t, key);
-	if (!t->rows[i].key) {
-		t->rows[i].key = strdup(key);
-		t->nr++;
-	}
-	t->rows[i].n += n;
-	t->total += n;
-}
-
-static int by_count(const void *a, const void *b)
-{
-	const struct perf_row *x = a, *y = b;
-
-	if (!x->key || !y->key)
-		return !x->key - !y->key;
-	return x->n > y->n ? -1 : x->n < y->n ? 1 : strcmp(x->key, y->key);
-}
-
-/* Afterwards rows[0..nr) are in order; nothing may be added any more. */
-void perf_table_sort(struct perf_table *t)
-{
-	if (t->rows)
-		qsort(t->rows, t->room, sizeof(*t->rows), by_count);
-}
-
-void perf_table_free(struct perf_table *t)
-{
-	for (unsigned i = 0; i < t->room; i++)
-		free(t->rows[i].key);
-	free(t->rows);
-	memset(t, 0, sizeof(*t));
-}
 
 void perf_count_symbol(struct perf_table *t, const struct perf_sample *s)
 {
@@ -111,16 +40,88 @@ void perf_count_chain(struct perf_table *t, const struct perf_sample *s)
 	perf_table_add(t, key, 1);
 }
 
+static void print_symbol(const struct perf_row *r, uint64_t total, FILE *f)
+{
+	const char *tab = strchr(r->key, '\t');
+	int width = (int)(tab - r->key), kernel = r->key[0] == '[';
+
+	fprintf(f, "%8.2f%%  %-16.*s  [%c] %s\n", 100.0 * (double)r->n / (double)total, width,
+		r->key, kernel ? 'k' : '.', tab + 1);
+}
+
 void perf_print_symbols(struct perf_table *t, FILE *f, unsigned lines)
 {
 	perf_table_sort(t);
-	for (unsigned i = 0; i < t->nr && (!lines || i < lines); i++) {
-		const char *tab = strchr(t->rows[i].key, '\t');
-		int width = (int)(tab - t->rows[i].key), kernel = t->rows[i].key[0] == '[';
+	for (unsigned i = 0; i < t->nr && (!lines || i < lines); i++)
+		print_symbol(&t->rows[i], t->total, f);
+}
 
-		fprintf(f, "%8.2f%%  %-16.*s  [%c] %s\n", 100.0 * (double)t->rows[i].n / (double)t->total,
-			width, t->rows[i].key, kernel ? 'k' : '.', tab + 1);
+/* Key of a row of callers: the function, then who called it, innermost first. */
+static void count_callers(struct perf_table *t, const struct perf_sample *s)
+{
+	unsigned n = s->nr_kernel + s->nr_user;
+	char key[4096];
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n && len < sizeof(key); i++) {
+		const char *object;
+		uint64_t ip = s->ip[i] - (i != 0 && i != s->nr_kernel);
+		const char *symbol = perf_resolve(ip, i < s->nr_kernel, s->pid, s->name, &object);
+
+		len += (size_t)snprintf(key + len, sizeof(key) - len, i ? "\n%s" : "%s\t%s",
+					i ? symbol : object, symbol);
 	}
+	perf_table_add(t, key, 1);
+}
+
+#define CALLERS_SHOWN 5    /* most frequent chains of a function */
+#define CALLERS_LEAST 0.05 /* and only those with this share of it */
+
+/* Each function with the chains that it was called by most often. */
+static void print_callers(struct perf_table *chains, FILE *f, unsigned lines)
+{
+	struct perf_table functions = { 0 };
+	char key[256];
+
+	perf_table_sort(chains);
+	for (unsigned i = 0; i < chains->nr; i++) {
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(chains->rows[i].key, "\n"),
+			 chains->rows[i].key);
+		perf_table_add(&functions, key, chains->rows[i].n);
+	}
+	perf_table_sort(&functions);
+	for (unsigned k = 0; k < functions.nr && (!lines || k < lines); k++) {
+		const char *name = functions.rows[k].key;
+		size_t len = strlen(name);
+		unsigned shown = 0;
+
+		print_symbol(&functions.rows[k], functions.total, f);
+		for (unsigned i = 0; i < chains->nr && shown < CALLERS_SHOWN; i++) {
+			const struct perf_row *r = &chains->rows[i];
+			double share = (double)r->n / (double)functions.rows[k].n;
+
+			if (strncmp(r->key, name, len) || r->key[len] != '\n' ||
+			    share < CALLERS_LEAST)
+				continue;
+			fprintf(f, "%15.0f%%", 100 * share);
+			for (const char *at = r->key + len; *at; at += strcspn(at + 1, "\n") + 1)
+				fprintf(f, " < %.*s", (int)strcspn(at + 1, "\n"), at + 1);
+			fprintf(f, "\n");
+			shown++;
+		}
+	}
+	perf_table_free(&functions);
+}
+
+static char recorded_event[64] = "cpu-clock";
+
+/* A record that perf record has added. */
+static void own_record(const struct perf_sample *s, const char *data)
+{
+	if (!strcmp(s->name, "map"))
+		perf_add_map((const struct perf_map *)(const void *)data);
+	else if (!strcmp(s->name, "event"))
+		snprintf(recorded_event, sizeof(recorded_event), "%.63s", data);
 }
 
 static int read_file(const char *path,
@@ -151,7 +152,7 @@ static int read_file(const char *path,
 			break;
 		}
 		if (u.s.cpu == PERF_CPU_OWN)
-			perf_add_map((const struct perf_map *)(void *)(u.bytes + sizeof(u.s)));
+			own_record(&u.s, u.bytes + sizeof(u.s));
 		else if (u.s.nr_kernel + u.s.nr_user <= (n - sizeof(u.s)) / 8)
 			sample(t, &u.s);
 	}
@@ -166,11 +167,14 @@ int perf_report(int argc, char **argv)
 						 { NULL, 0, NULL, 0 } };
 	struct perf_table t = { 0 };
 	const char *input = "perf.data";
-	int opt, folded = 0;
+	int opt, folded = 0, callers = 0;
 	unsigned lines = 0;
 
-	while ((opt = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "gi:n:h", options, NULL)) != -1) {
 		switch (opt) {
+		case 'g':
+			callers = 1;
+			break;
 		case 'i':
 			input = optarg;
 			break;
@@ -183,11 +187,12 @@ int perf_report(int argc, char **argv)
 		case 's':
 			break;
 		default:
-			fprintf(stderr, "usage: perf report [-i FILE] [--folded] [-n LINES]\n");
+			fprintf(stderr, "usage: perf report [-g] [-i FILE] [--folded] [-n LINES]\n");
 			return 129;
 		}
 	}
-	if (read_file(input, folded ? perf_count_chain : perf_count_symbol, &t) < 0)
+	if (read_file(input, folded ? perf_count_chain
+			     : callers ? count_callers : perf_count_symbol, &t) < 0)
 		return 1;
 	if (folded) {
 		perf_table_sort(&t);
@@ -195,65 +200,11 @@ int perf_report(int argc, char **argv)
 			printf("%s %llu\n", t.rows[i].key, (unsigned long long)t.rows[i].n);
 		return 0;
 	}
-	printf("# %llu samples of event 'cpu-clock'\n# Overhead  Object            Symbol\n",
-	       (unsigned long long)t.total);
-	perf_print_symbols(&t, stdout, lines);
-	return 0;
-}
-
-static void count_sample(const struct perf_sample *s, void *arg)
-{
-	perf_count_symbol(arg, s);
-}
-
-int perf_top(int argc, char **argv)
-{
-	struct perf_table t = { 0 };
-	struct perf_profile p = { .hz = perf_default_hz(), .event_fd = -1, .sample = count_sample,
-				  .arg = &t };
-	unsigned rounds = 0, lines = 20;
-	double seconds = 2;
-	int opt;
-
-	while ((opt = getopt(argc, argv, "F:d:n:l:G:h")) != -1) {
-		switch (opt) {
-		case 'F':
-			p.hz = (unsigned)atoi(optarg);
-			break;
-		case 'd':
-			seconds = atof(optarg);
-			break;
-		case 'n':
-			rounds = (unsigned)atoi(optarg);
-			break;
-		case 'l':
-			lines = (unsigned)atoi(optarg);
-			break;
-		case 'G':
-			p.group = optarg;
-			break;
-		default:
-			fprintf(stderr, "usage: perf top [-F HZ] [-d SECONDS] [-n ROUNDS] [-l LINES] [-G GROUP]\n");
-			return 129;
-		}
-	}
-	if (perf_profile_start(&p) < 0)
-		return 1;
-	for (unsigned round = 1; !rounds || round <= rounds; round++) {
-		double end = np_now() + seconds;
-
-		while (np_now() < end) {
-			usleep(50000);
-			perf_profile_drain(&p);
-		}
-		if (isatty(1))
-			printf("\033[H\033[J");
-		printf("   perf top: %llu samples in %g s, %u Hz per CPU that runs something\n\n",
-		       (unsigned long long)t.total, seconds, p.hz);
+	printf("# %llu samples of event '%s'\n# Overhead  Object            Symbol\n",
+	       (unsigned long long)t.total, recorded_event);
+	if (callers)
+		print_callers(&t, stdout, lines);
+	else
 		perf_print_symbols(&t, stdout, lines);
-		fflush(stdout);
-		perf_table_free(&t);
-	}
-	perf_profile_stop(&p);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "kernel/log.h"
 #include "kernel/process.h"
 #include "kernel/signal.h"
+#include "kernel/trace.h"
 #include "mm/memcg.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
@@ -89,6 +90,7 @@ void page_fault(struct regs *regs, uintptr_t addr, unsigned err)
 	}
 	irq_enable();
 	kernel_count(page_faults);
+	trace(page_fault, addr, err);
 	memcg_count_event(current_owner(), MEMCG_PGFAULT);
 	if (current->process)
 		current->process->minflt++;

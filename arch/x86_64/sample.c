@@ -111,3 +111,12 @@ unsigned arch_sample_chain(const struct regs *regs, uint64_t *ip, unsigned max, 
 		n += user_chain(user_regs(t), ip + n, max - n);
 	return n;
 }
+
+unsigned arch_sample_chain_above(const void *frame, uint64_t *ip, unsigned max,
+				 unsigned *nr_kernel)
+{
+	const uint64_t *fp = frame;
+	struct regs regs = { .rbp = fp[0], .rip = fp[1], .cs = SEL_KERNEL_CODE };
+
+	return arch_sample_chain(&regs, ip, max, nr_kernel);
+}

@@ -129,6 +129,7 @@ void perf_init(void)
 	perf_sample_init();
 	memcg_moved_hook = perf_regroup;
 	lockstat_init();
+	trace_init();
 	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);
 	proc_register("tally/slabs", 0400, show_slabs, NULL, NULL);
 	proc_register("tally/pmus", 0444, show_pmus, NULL, NULL);

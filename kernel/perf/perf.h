@@ -11,6 +11,10 @@ void perf_init(void);
 /* lockstat_file.c; the second makes PMUs for lock classes that have none yet. */
 void lockstat_init(void);
 void lockstat_pmus(void);
+/* trace_file.c; the second: a trace point's number, or -1. */
+void trace_init(void);
+struct pmu;
+int trace_point_of(const struct pmu *p);
 
 void perf_fork_slow(struct thread *child);
 void perf_exec_slow(void);

@@ -84,8 +84,8 @@ int pmu_unregister(struct pmu *p)
 
 static struct pmu *hold(struct pmu *p)
 {
-	if (p)
-		atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed);
+	if (p && !atomic_fetch_add_explicit(&p->users, 1, memory_order_relaxed) && p->use)
+		p->use(p, true);
 	return p;
 }
 
@@ -115,7 +115,8 @@ struct pmu *pmu_get_name(const char *name)
 
 void pmu_put(struct pmu *p)
 {
-	atomic_fetch_sub_explicit(&p->users, 1, memory_order_relaxed);
+	if (atomic_fetch_sub_explicit(&p->users, 1, memory_order_relaxed) == 1 && p->use)
+		p->use(p, false);
 }
 
 unsigned pmu_count(void)

@@ -37,6 +37,11 @@ struct pmu {
 	const void *counter;
 	uint64_t (*read)(const struct pmu *p, unsigned cpu);
 	bool is_time;              /* counts nanoseconds */
+	/*
+	 * NULL, or called when the first event comes (may sleep; it counts from then on)
+	 * and when the last has gone (any context: must not sleep).
+	 */
+	void (*use)(struct pmu *p, bool used);
 
 	/* The registry's. */
 	uint32_t type;             /* constant once registered */

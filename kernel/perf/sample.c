@@ -20,11 +20,13 @@
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/perf/event.h"
+#include "kernel/perf/perf.h"
 #include "kernel/process.h"
 #include "kernel/sched.h"
 #include "kernel/smp.h"
 #include "kernel/string.h"
 #include "kernel/timer.h"
+#include "kernel/trace.h"
 #include "mm/slab.h"
 #include "mm/vmalloc.h"
 
@@ -50,6 +52,8 @@ struct session {
 	struct file *event_file;    /* referenced; NULL */
 	struct perf_event *event;   /* of event_file */
 	struct memcg *group;        /* referenced; NULL */
+	struct pmu *trace_pmu;      /* held; NULL: by time */
+	int point;                  /* its trace point, or -1 */
 	struct ring *rings;         /* [nr_cpus] */
 	_Atomic unsigned sampler;   /* CPU */
 	_Atomic uint64_t ticks;     /* written by the sampler */
@@ -75,8 +79,10 @@ static void ring_write(struct session *s, struct ring *r, const struct perf_samp
 	count_add(&r->samples, 1);
 }
 
-/* Interrupts off or NMI. */
-static void take_sample(struct session *s, const struct regs *regs)
+/*
+ * Interrupts off or NMI.  The place is where @regs is or, at a trace point, above @frame.
+ */
+static void take_sample(struct session *s, const struct regs *regs, const void *frame)
 {
 	struct run_queue *rq = &this_cpu(run_queue);
 	struct ring *r = &s->rings[cpu_id()];
@@ -85,8 +91,9 @@ static void take_sample(struct session *s, const struct regs *regs)
 	struct perf_sample p;
 	unsigned n, nr_kernel;
 	struct memcg *group;
+	unsigned max = s->flags & PERF_SAMPLE_CHAINS ? PERF_SAMPLE_IPS : 1;
 
-	if (t == rq->idle)
+	if (t == rq->idle && !frame)
 		return;
 	/* In the middle of a switch the stack is still the old thread's. */
 	t = current;
@@ -102,8 +109,8 @@ static void take_sample(struct session *s, const struct regs *regs)
 	}
 	r->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	n = arch_sample_chain(regs, p.ip, s->flags & PERF_SAMPLE_CHAINS ? PERF_SAMPLE_IPS : 1,
-			      &nr_kernel);
+	n = regs ? arch_sample_chain(regs, p.ip, max, &nr_kernel)
+		 : arch_sample_chain_above(frame, p.ip, max, &nr_kernel);
 	p.size = (uint32_t)(offsetof(struct perf_sample, ip) + n * sizeof(p.ip[0]));
 	p.cpu = (uint16_t)cpu_id();
 	p.nr_kernel = (uint8_t)nr_kernel;
@@ -127,8 +134,8 @@ bool perf_sample_nmi(const struct regs *regs)
 	if (!atomic_exchange_explicit(&this_cpu(nmi_asked), false, memory_order_acquire))
 		return false;
 	s = atomic_load_explicit(&session, memory_order_acquire);
-	if (s)
-		take_sample(s, regs);
+	if (s && s->point < 0)
+		take_sample(s, regs, NULL);
 	return true;
 }
 
@@ -153,7 +160,8 @@ static void tick(void)
 	unsigned self = cpu_id();
 	uint64_t ticks;
 
-	if (!s || atomic_load_explicit(&s->sampler, memory_order_relaxed) != self)
+	if (!s || s->point >= 0 ||
+	    atomic_load_explicit(&s->sampler, memory_order_relaxed) != self)
 		return;
 	for_each_cpu(cpu) {
 		if (cpu == self || !is_busy(cpu))
@@ -167,7 +175,7 @@ static void tick(void)
 		const struct regs *regs = arch_timer_regs();
 
 		if (regs)
-			take_sample(s, regs);
+			take_sample(s, regs, NULL);
 		if (ticks % HAND_OVER == 0 && nr_cpus > 1) {
 			unsigned next = next_sampler(self);
 
@@ -184,8 +192,18 @@ static void take_role(void)
 {
 	struct session *s = atomic_load_explicit(&session, memory_order_acquire);
 
-	if (s && atomic_load_explicit(&s->sampler, memory_order_acquire) == cpu_id())
+	if (s && s->point < 0 &&
+	    atomic_load_explicit(&s->sampler, memory_order_acquire) == cpu_id())
 		timer_set_sample(clock_ns() + s->period);
+}
+
+/* At a trace point, interrupts off. */
+static void point_passed(enum trace_point point, const void *frame)
+{
+	struct session *s = atomic_load_explicit(&session, memory_order_acquire);
+
+	if (s && s->point == (int)point)
+		take_sample(s, NULL, frame);
 }
 
 static void take_role_call(void *arg)
@@ -209,6 +227,8 @@ static void session_free(struct session *s)
 		fput(s->event_file);
 	if (s->group)
 		memcg_put(s->group);
+	if (s->trace_pmu)
+		pmu_put(s->trace_pmu);
 	kfree(s);
 }
 
@@ -245,6 +265,14 @@ static int session_filters(struct session *s, const struct perf_sample_start *st
 		if (!s->group)
 			return -EINVAL;
 	}
+	if (start->trace_pmu) {
+		s->trace_pmu = pmu_get(start->trace_pmu);
+		if (!s->trace_pmu)
+			return -ENOENT;
+		s->point = trace_point_of(s->trace_pmu);
+		if (s->point < 0)
+			return -EINVAL;
+	}
 	return 0;
 }
 
@@ -255,15 +283,17 @@ static long session_start(const struct perf_sample_start *start)
 	struct session *s;
 	int err;
 
-	if (!start->hz || start->hz > MOST_HZ || (start->flags & ~PERF_SAMPLE_CHAINS) ||
-	    size < BUFFER_LEAST || size > BUFFER_MOST || (size & (size - 1)) || start->reserved)
+	if (start->hz > MOST_HZ || !start->hz != !!start->trace_pmu ||
+	    (start->flags & ~PERF_SAMPLE_CHAINS) || size < BUFFER_LEAST || size > BUFFER_MOST ||
+	    (size & (size - 1)))
 		return -EINVAL;
 	if (atomic_load_explicit(&session, memory_order_relaxed))
 		return -EBUSY;
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return -ENOMEM;
-	s->period = NSEC_PER_SEC / start->hz;
+	s->period = start->hz ? NSEC_PER_SEC / start->hz : 0;
+	s->point = -1;
 	s->flags = start->flags;
 	s->size = size;
 	s->started = clock_ns();
@@ -276,6 +306,11 @@ static long session_start(const struct perf_sample_start *start)
 		return err;
 	}
 	perf_hook_get(); /* contexts know who runs */
+	if (s->point >= 0) {
+		atomic_store_explicit(&session, s, memory_order_release);
+		atomic_store_explicit(&trace_hook, point_passed, memory_order_release);
+		return 0;
+	}
 	atomic_store_explicit(&timer_sample_hook, tick, memory_order_release);
 	atomic_store_explicit(&sched_asked_hook, take_role, memory_order_release);
 	atomic_store_explicit(&session, s, memory_order_release);
@@ -290,7 +325,8 @@ static void session_stop(void)
 
 	if (!s)
 		return;
-	/* A CPU that answers has no NMI of ours before it and is in no tick. */
+	atomic_store_explicit(&trace_hook, NULL, memory_order_relaxed);
+	/* A CPU that answers has no NMI of ours before it and is in no tick and at no trace point. */
 	smp_call_all(nothing, NULL);
 	perf_hook_put();
 	session_free(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler: where the CPUs are, many times a second.
+ * The profiler: where the CPUs are, many times a second, or who passes a trace point.
  *
  * /dev/perf is the interface: an ioctl starts a session (one at a time), read()
  * gives whole records of what the CPUs' buffers hold and returns 0 when they
@@ -24,12 +24,12 @@ struct regs;
 #define PERF_SAMPLE_CHAINS 1u /* flags: callers, too */
 
 struct perf_sample_start {
-	uint32_t hz;       /* 1 to 20000 */
+	uint32_t hz;       /* 1 to 20000; with trace_pmu 0 */
 	uint32_t flags;
 	int32_t event_fd;  /* only tasks for which this event counts; -1: all */
 	int32_t group_fd;  /* only tasks of this group (its directory) and below; -1: all */
 	uint32_t buffer;   /* bytes per CPU, a power of two from 16 KiB; 0: 128 KiB */
-	uint32_t reserved;
+	uint32_t trace_pmu; /* type of a trace point's PMU: a sample at each passing; 0: by time */
 };
 
 struct perf_sample_stats {
@@ -75,6 +75,9 @@ const struct regs *arch_timer_regs(void);
  */
 unsigned arch_sample_chain(const struct regs *regs, uint64_t *ip, unsigned max,
 			   unsigned *nr_kernel);
+/* The same from the caller of the function with this frame on; interrupts off. */
+unsigned arch_sample_chain_above(const void *frame, uint64_t *ip, unsigned max,
+				 unsigned *nr_kernel);
 
 /* The event behind a descriptor of perf_event_open(), or NULL (syscall.c). */
 struct perf_event *perf_event_of_file(struct file *f);

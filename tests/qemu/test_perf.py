@@ -172,6 +172,54 @@ def test_profile_sees_code_with_interrupts_off(run, program):
     assert sum(shares.get(name, 0) for name in off) > 2, done.out
 
 
+def test_trace_points_are_exact(run, program):
+    """As counts they are what other counters say; off, nothing is in the rings."""
+    done = run("perf list | grep -c '^  [a-z]*:[a-z_]* '\n"
+               "perf stat -x , -e mm:page_fault,page-faults perfcount fault 1000\n"
+               "for n in 100 400; do perf stat -x , -e net:xmit,net:receive,syscall:enter,syscall:exit"
+               " perfcount packet $n; done; cat /proc/tally/trace; grep -c ^- /proc/tally/trace_on",
+               "--add", program)
+    c = {}
+    for n, name in re.findall(r"^(\d+),,([\w:-]+)$", done.out, re.M):
+        c.setdefault(name, []).append(int(n))
+    assert c["mm:page_fault"] == c["page_faults"]
+    for event in ("net:xmit", "net:receive"):
+        assert c[event][1] - c[event][0] == 300, event
+    # One sendto() and one recv() per datagram.
+    assert c["syscall:enter"][1] - c["syscall:enter"][0] == 600
+    # Counting begins inside execve(), which ends, and ends inside exit_group(), which began.
+    assert c["syscall:enter"] == c["syscall:exit"]
+    lines = done.out.split()
+    assert int(lines[0]) >= 15 and int(lines[-1]) >= 15, done.out
+
+
+def test_trace_rings(run, program):
+    done = run("echo 'sched:switch process:*' >/proc/tally/trace_on; perfcount switch 50;"
+               " echo -all >/proc/tally/trace_on; cat /proc/tally/trace; echo END;"
+               " echo nonsense >/proc/tally/trace_on || echo refused;"
+               " echo clear >/proc/tally/trace; wc -c </proc/tally/trace", "--smp", "2",
+               "--add", program)
+    text, _, rest = done.out.partition("END")
+    times = [float(t) for t in re.findall(r"^\[ *([\d.]+)\] cpu\d tid", text, re.M)]
+    assert len(times) > 100 and times == sorted(times)
+    assert len(re.findall(r" sched:switch next=-?\d+ state=0x\w+$", text, re.M)) >= 100
+    for event in (r"process:fork child=\d+", r"process:exec pid=\d+", r"process:exit tid=\d+"):
+        assert re.search(event, text), event
+    assert rest.split()[-2:] == ["refused", "0"]
+
+
+def test_record_at_a_trace_point(run, program):
+    """A sample each time a function of the program faults a page in, with its callers."""
+    done = run("perf record -g -e page-faults -o /tmp/d -- perfcount fault 700;"
+               " perf report -i /tmp/d -g -n 1; perf report -i /tmp/d --folded | head -1;"
+               " perf record -e charges true; echo rc $?", "--add", program)
+    assert re.search(r"\d+ samples of event 'mm:page_fault'", done.out)
+    folded = re.search(r"^perfcount;.*;main;fault;.*page_fault_\[k\] (\d+)$", done.out, re.M)
+    assert folded and int(folded[1]) >= 700, done.out
+    assert re.search(r"\d+% < .* < fault < main", done.out), done.out
+    assert "rc 1" in done.out
+
+
 def test_profile_leaves_idle_cpus_alone(run, program):
     """Interrupts of 6 CPUs that idle while one is busy and one samples."""
     text = """
