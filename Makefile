@@ -63,3 +63,4 @@ include mk/tests.mk
 -include mk/sim.mk
 -include mk/bench.mk
 -include mk/model.mk
+-include mk/compare.mk

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: MIT
+"""make compare: Tally and Debian's Linux in the same QEMU, the same programs, interleaved."""
+
+import argparse
+import json
+import os
+import re
+import selectors
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from runner import linux, machine, session
+from runner.common import ROOT, CannotStart, UsageError
+
+SYSTEMS = ("tally", "linux")
+WORKS = ("boot72", "recipe2", "recipe72", "rx", "tx", "rr", "crr", "udp")
+NET_WORKS = ("rx", "tx", "rr", "crr", "udp")
+UNITS = {"boot72": "s", "rr": "transactions/s", "crr": "connections/s"}
+GOALS = {"boot72": 50, "recipe2": 5, "recipe72": 15, "rx": 2, "tx": 3, "rr": 2, "crr": 2, "udp": 2}
+SLOW = ("boot72", "recipe72")  # whose Linux side may come from the cache
+CACHE = os.path.join(ROOT, "tools/compare-linux.json")
+INSIDE = "TALLY_COMPARE_NAMESPACE"  # set in the network namespace of a run
+BOOT_SECONDS = {"tally": 60, "linux": 400}
+DATAGRAM = 1472  # bytes of the udp work: one frame
+
+
+class Guest:
+    """One QEMU with either system; its console is read line by line."""
+
+    def __init__(self, system, options, text, net=None, packages=()):
+        self.system = system
+        self.tmp = tempfile.mkdtemp(prefix="compare-")
+        self.lines = []
+        self.rest = b""
+        config = machine.Config(out=options.out, smp=str(text.cpus), mem="4G",
+                                net=f"tap:{net.tap}" if net else "none",
+                                append=net.parameter if net and system == "tally" else "",
+                                add_deb=list(packages))
+        machine.check(config)
+        files = [f"file,path={self.tmp}/{name}" for name in ("records", "log")]
+        argv = machine.arguments(config, text.shell, "stdio,signal=off", *files, self.tmp)
+        if system == "linux":
+            argv = self.linux(argv, options, text, net, packages)
+        self.start = time.monotonic()
+        # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, preexec_fn=session.die_with_parent)
+
+    def linux(self, argv, options, text, net, packages):
+        """The command line of the same machine with the other kernel."""
+        initrd = os.path.join(self.tmp, "initrd")
+        init = "ifconfig lo up\nip addr add fd00::1/128 dev lo\n"
+        if net:
+            init += f"ifconfig eth0 {net.guest} netmask 255.255.255.0 up\n"
+        init += f"exec >/dev/ttyS0 2>&1\ncd /root\nsetsid sh -c '{text.shell}' </dev/null\npoweroff -f\n"
+        linux.initramfs(initrd, options.out, init, linux.VIRTIO_NET if net else (), packages)
+        at = argv.index("-kernel")
+        rest = argv[at + 2:]
+        if rest[:1] == ["-initrd"]:
+            rest = rest[2:]
+        return argv[:at] + ["-kernel", linux.image(options.out)[0], "-initrd", initrd, "-append",
+                            linux.PARAMETERS] + rest
+
+    def wait_line(self, pattern, seconds):
+        """The match of the first console line that fits; CannotStart if there is none in time."""
+        end = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while True:
+                while self.lines:
+                    match = re.search(pattern, self.lines.pop(0))
+                    if match:
+                        return match
+                left = end - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    raise CannotStart(f"{self.system}: no answer after {seconds} s")
+                data = os.read(self.process.stdout.fileno(), 65536)
+                if not data:
+                    raise CannotStart(f"{self.system}: the machine has ended: "
+                                      + self.rest.decode(errors="replace") + self.log())
+                *lines, self.rest = (self.rest + data).replace(b"\r", b"").split(b"\n")
+                self.lines += [line.decode(errors="replace") for line in lines]
+
+    def log(self):
+        """End of the kernel's log."""
+        path = os.path.join(self.tmp, "log")
+        if not os.path.exists(path):
+            return ""
+        with open(path, "rb") as f:
+            return f.read()[-2000:].decode(errors="replace")
+
+    def seconds(self):
+        """Since QEMU was started."""
+        return time.monotonic() - self.start
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        shutil.rmtree(self.tmp, ignore_errors=True)
+
+
+class Text:
+    """What a guest runs."""
+
+    def __init__(self, cpus, shell):
+        self.cpus = cpus
+        self.shell = shell
+
+
+class Net:
+    """A tap device with the host at .1 and the guest at .2."""
+
+    def __init__(self, number):
+        self.tap = f"cmp{number}"
+        self.host, self.guest = f"10.99.{number}.1", f"10.99.{number}.2"
+        self.parameter = f"ip={self.guest}::{self.host}:255.255.255.0::eth0:off"
+        for command in (f"ip tuntap add {self.tap} mode tap", f"ip addr add {self.host}/24 dev {self.tap}",
+                        f"ip link set {self.tap} up"):
+            subprocess.run(command.split(), check=True)
+
+
+def boot(system, options):
+    """Seconds from the start of QEMU to a shell on 72 CPUs."""
+    guest = Guest(system, options, Text(72, "echo READY; sleep 1000"))
+    try:
+        guest.wait_line("READY", BOOT_SECONDS[system])
+        return guest.seconds()
+    finally:
+        guest.stop()
+
+
+def recipe(cpus, clients):
+    """Mbit/s of all clients together in a three-level group."""
+    def measure(system, options):
+        seconds = options.seconds if cpus == 2 else max(2, options.seconds)
+        shell = (f"experiment recipe -n {clients} -l {seconds} -r 1; echo DONE; sleep 1000")
+        guest = Guest(system, options, Text(cpus, shell))
+        try:
+            match = guest.wait_line(r"group +([\d.]+) Mbit/s|DONE", 2 * BOOT_SECONDS["linux"])
+            if not match[1]:
+                raise CannotStart(f"{system}: experiment recipe has failed")
+            return float(match[1])
+        finally:
+            guest.stop()
+    return measure
+
+
+def client(argv):
+    """Standard output of a client on the host; one more try, for what a loaded host does."""
+    for last in (False, True):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=90)
+        if done.returncode == 0:
+            return done.stdout
+        if last:
+            raise CannotStart(f"{' '.join(argv)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+        time.sleep(1)
+    return None
+
+
+def iperf(net, options, *more):
+    out = client(["iperf3", "-J", "-c", net.guest, "-t", str(options.seconds), *more])
+    return json.loads(out)["end"]["sum_received"]["bits_per_second"] / 1e6
+
+
+def netperf(net, options, test, key, *more):
+    out = client([os.path.join(ROOT, options.out, "apps/netperf"), "-4", "-H", net.guest, "-t", test, "-l",
+                  str(options.seconds), "-P", "0", "--", "-k", key, *more])
+    return float(re.search(rf"{key}=([\d.]+)", out)[1])
+
+
+NET_MEASURES = {
+    "rx": iperf,
+    "tx": lambda net, options: iperf(net, options, "-R"),
+    "rr": lambda net, options: netperf(net, options, "TCP_RR", "THROUGHPUT"),
+    "crr": lambda net, options: netperf(net, options, "TCP_CRR", "THROUGHPUT"),
+    "udp": lambda net, options: netperf(net, options, "UDP_STREAM", "REMOTE_RECV_THROUGHPUT",
+                                        "-m", str(DATAGRAM)),
+}
+
+
+class NetGuests:
+    """Both systems up at once, each on its tap; an idle guest takes no time."""
+
+    def __init__(self, options):
+        text = Text(2, "netserver >/dev/null; iperf3 -s -D >/dev/null; echo READY; sleep 100000")
+        self.nets = {system: Net(number) for number, system in enumerate(SYSTEMS, 1)}
+        self.guests = []
+        try:
+            for system, net in self.nets.items():
+                self.guests.append(Guest(system, options, text, net, ("iperf3",)))
+            for guest in self.guests:
+                guest.wait_line("READY", 60)
+        except BaseException:
+            self.stop()
+            raise
+        for net in self.nets.values():
+            subprocess.run(["ping", "-q", "-c", "1", "-W", "5", net.guest], check=False,
+                           stdout=subprocess.DEVNULL)
+
+    def measure(self, work, options):
+        """A function of the system that measures @work."""
+        return lambda system, _: NET_MEASURES[work](self.nets[system], options)
+
+    def stop(self):
+        for guest in self.guests:
+            guest.stop()
+
+
+def kept(work):
+    """The Linux side of a slow work from the cache: a record, or None."""
+    if not os.path.exists(CACHE):
+        return None
+    with open(CACHE, encoding="utf-8") as f:
+        return json.load(f).get(work)
+
+
+def keep(work, value):
+    """Puts a measured Linux side into the cache."""
+    cache = {}
+    if os.path.exists(CACHE):
+        with open(CACHE, encoding="utf-8") as f:
+            cache = json.load(f)
+    kernel = os.path.basename(linux.image("build")[0]).partition("-")[2]
+    cache[work] = {"linux": round(value, 2), "date": time.strftime("%Y-%m-%d"), "kernel": kernel}
+    with open(CACHE, "w", encoding="utf-8") as f:
+        json.dump(cache, f, indent=1, sort_keys=True)
+        f.write("\n")
+
+
+def compare(work, measure, options):
+    """One record: rounds with the systems in turn, the median of each."""
+    values = {system: [] for system in SYSTEMS}
+    old = kept(work) if work in SLOW and options.quick else None
+    slow = work in SLOW
+    for number in range(1 if slow and not old else options.rounds):
+        for system in SYSTEMS if number % 2 == 0 else SYSTEMS[::-1]:
+            if system == "linux" and old:
+                continue
+            values[system].append(measure(system, options))
+            print(f"    {work} {system} {values[system][-1]:.2f}", file=sys.stderr, flush=True)
+    if old:
+        values["linux"] = [old["linux"]]
+    elif slow:
+        keep(work, values["linux"][0])
+    tally, other = (statistics.median(values[system]) for system in SYSTEMS)
+    ratio = other / tally if work == "boot72" else tally / other
+    record = {"record": "compare", "work": work, "tally": round(tally, 2), "linux": round(other, 2),
+              "unit": UNITS.get(work, "Mbit/s"), "ratio": round(ratio, 2), "goal": GOALS[work],
+              "rounds": options.rounds, "machine": "tcg", "date": time.strftime("%Y-%m-%d")}
+    if old:
+        record["linux_date"] = old["date"]
+    return record
+
+
+def table(records):
+    """The result for people."""
+    print(f"\n{'work':10} {'Tally':>12} {'Linux':>12}  {'unit':15} {'times better':>12} {'goal':>5}")
+    for r in records:
+        date = f"  (Linux of {r['linux_date']})" if "linux_date" in r else ""
+        print(f"{r['work']:10} {r['tally']:12.2f} {r['linux']:12.2f}  {r['unit']:15} {r['ratio']:12.2f}"
+              f" {r['goal']:5}{date}")
+    print("Emulated (tcg) on this host; both systems in the same QEMU, in turn. Compare ratios only.")
+
+
+def enter_namespace():
+    """A network namespace of our own, for the tap devices; does not return."""
+    argv = ["unshare", "-n" if os.geteuid() == 0 else "-rn", sys.executable, *sys.argv]
+    os.environ[INSIDE] = "1"
+    machine.need("unshare", "util-linux")
+    os.execvp("unshare", argv)
+
+
+def measures(works, options):
+    """(work, function) for each, with the guests that they share."""
+    nets = NetGuests(options) if set(works) & set(NET_WORKS) else None
+    try:
+        for work in works:
+            if work in NET_WORKS:
+                yield work, nets.measure(work, options)
+        if nets:
+            nets.stop()
+            nets = None
+        for work in works:
+            if work == "boot72":
+                yield work, boot
+            elif work not in NET_WORKS:
+                yield work, recipe(*((2, 2) if work == "recipe2" else (72, 36)))
+    finally:
+        if nets:
+            nets.stop()
+
+
+def main(argv):
+    """Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="compare", description=__doc__)
+    parser.add_argument("--works", default=" ".join(WORKS), help=f"of: {' '.join(WORKS)}")
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes")
+    parser.add_argument("--json", help="records, one JSON object a line")
+    options = parser.parse_args(argv)
+    works = options.works.replace(",", " ").split()
+    options.out = os.environ.get("O", "build")
+    options.seconds, options.rounds = (2, 1) if options.quick else (5, 3)
+    session.install_signal_handlers()
+    records = []
+    try:
+        for work in works:
+            if work not in WORKS:
+                raise UsageError(f"no work is named {work}; there are {' '.join(WORKS)}")
+        if set(works) & set(NET_WORKS):
+            if INSIDE not in os.environ:
+                enter_namespace()
+            machine.need("iperf3", "iperf3")
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        with open(options.json or os.devnull, "w", encoding="utf-8") as f:
+            for work, measure in measures(works, options):
+                records.append(compare(work, measure, options))
+                f.write(json.dumps(records[-1]) + "\n")
+                f.flush()
+    except UsageError as e:
+        print(f"compare: {e}", file=sys.stderr)
+        return 2
+    except (CannotStart, subprocess.SubprocessError) as e:
+        print(f"compare: {e}", file=sys.stderr)
+        return 126
+    except session.Interrupted as e:
+        return 128 + e.signal
+    finally:
+        if records:
+            table(records)
+    return 0
