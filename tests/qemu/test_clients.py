@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""Real clients against real servers: Debian's programs on both sides, over a tap device.
+
+One guest runs Debian's nginx, redis and iperf3; the clients run on this Linux in a network
+namespace of their own, so nothing of the host's network is touched.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import ROOT, TALLY
+
+HOST4, GUEST4, HOST6, GUEST6 = "192.168.78.1", "192.168.78.2", "fd78::1", "fd78::2"
+FILE_BYTES = 3_000_000
+NGINX = """
+server {
+	listen 8080 reuseport; listen [::]:8080 reuseport;
+	root /srv/www;
+	client_max_body_size 64m;
+	location /upload/ { dav_methods PUT; create_full_put_path on; }
+}
+"""
+GUEST = f"""
+until ifconfig eth0 | grep -q {GUEST4}; do sleep 0.1; done
+ifconfig eth0 add {GUEST6}/64
+mkdir -p /srv/www/upload && chmod 777 /srv/www/upload && mv /root/file /srv/www
+nginx || exit 1
+iperf3 -s -D
+redis-server --save '' --bind {GUEST4} --protected-mode no --dir /tmp >/tmp/redis.log &
+while :; do nc -l -p 7000 -e md5sum; done &
+while :; do nc -l -p 7001 -e sh; done &
+sleep 2
+echo READY
+sleep 1000
+"""
+
+needs_tap = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                               reason="tap devices need root and /dev/net/tun")
+pytestmark = needs_tap
+
+
+def need(program):
+    if not shutil.which(program):
+        pytest.skip(f"no {program} here (tools/setup test)")
+
+
+class Lan:
+    """A namespace with the host's end of a tap device, and a guest on it."""
+
+    def __init__(self, folder):
+        # pylint: disable=consider-using-with
+        self.holder = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
+        self.log = os.path.join(folder, "log")
+        for _ in range(100):
+            if os.readlink(f"/proc/{self.holder.pid}/ns/net") != os.readlink("/proc/self/ns/net"):
+                break
+            time.sleep(0.05)
+        for command in ("ip link set lo up", "ip tuntap add t0 mode tap",
+                        f"ip addr add {HOST4}/24 dev t0", f"ip addr add {HOST6}/64 dev t0 nodad",
+                        "ip link set t0 up"):
+            self.run(*command.split())
+        self.data = os.urandom(FILE_BYTES)
+        path = os.path.join(folder, "file")
+        site = os.path.join(folder, "site")
+        with open(path, "wb") as f:
+            f.write(self.data)
+        with open(site, "w", encoding="utf-8") as f:
+            f.write(NGINX)
+        self.guest = subprocess.Popen(
+            self.inside(TALLY, "run", "--smp", "2", "--mem", "1G", "--net", "tap:t0", "--timeout", "300",
+                        "--add-deb", "nginx-light", "--add-deb", "redis-server", "--add-deb", "iperf3",
+                        "--add", f"{path}:/root/file", "--add", f"{site}:/etc/nginx/conf.d/test.conf",
+                        "--append", f"ip={GUEST4}::{HOST4}:255.255.255.0::eth0:off", "--log", self.log,
+                        "--exec", GUEST),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            cwd=ROOT)
+        lines = []
+        for line in self.guest.stdout:
+            lines.append(line)
+            if line.startswith("READY"):
+                break
+        else:
+            self.stop()
+            pytest.fail("the guest did not get ready: " + "".join(lines))
+
+    def inside(self, *argv):
+        return ["nsenter", "-t", str(self.holder.pid), "-n", *map(str, argv)]
+
+    def run(self, *argv, timeout=60, status=0, data=None):
+        """A client's standard output."""
+        done = subprocess.run(self.inside(*argv), capture_output=True, timeout=timeout, check=False,
+                              stdin=subprocess.DEVNULL if data is None else None, input=data, cwd=ROOT)
+        assert done.returncode == status, (done.stdout + done.stderr).decode(errors="replace")
+        return done.stdout
+
+    def text(self, *argv, **kw):
+        return self.run(*argv, **kw).decode(errors="replace")
+
+    def complaints(self):
+        """Lines of the kernel's log that a healthy run does not have."""
+        with open(self.log, encoding="utf-8", errors="replace") as f:
+            return [line for line in f if "parameters:" not in line and re.search(
+                r"not implemented|no system call|WARN|BUG|panic|leak|out of memory|fault|stuck|bad ",
+                line)]
+
+    def stop(self):
+        if self.guest.poll() is None:
+            self.guest.send_signal(signal.SIGTERM)
+        self.guest.wait(timeout=30)
+        self.holder.kill()
+        self.holder.wait()
+
+
+@pytest.fixture(scope="module")
+def lan(tmp_path_factory):
+    need("unshare")
+    need("nsenter")
+    net = Lan(tmp_path_factory.mktemp("lan"))
+    yield net
+    net.stop()
+
+
+@pytest.fixture(autouse=True)
+def quiet_log(lan):
+    """Whatever a client does, the kernel has nothing to complain about."""
+    yield
+    assert not lan.complaints()
+    assert lan.guest.poll() is None, "the guest has ended"
+
+
+@pytest.mark.parametrize("size", [56, 1400])
+@pytest.mark.parametrize("address", [GUEST4, GUEST6])
+def test_ping(lan, address, size):
+    out = lan.text("ping", "-c", 3, "-i", 0.2, "-W", 5, "-s", size, address)
+    assert "3 received, 0% packet loss" in out
+
+
+def test_ping_without_fragmentation(lan):
+    assert "1 received" in lan.text("ping", "-c", 1, "-W", 5, "-M", "do", "-s", 1472, GUEST4)
+
+
+@pytest.mark.parametrize("address", [GUEST4, f"[{GUEST6}]"])
+def test_curl(lan, address):
+    """GET twice on one connection, HEAD, a range, a page that is not there."""
+    url = f"http://{address}:8080/file"
+    assert hashlib.md5(lan.run("curl", "-sS", url)).digest() == hashlib.md5(lan.data).digest()
+    out = lan.text("curl", "-sSv", "-o", "/dev/null", "-o", "/dev/null", "-w", "%{num_connects} ",
+                   url, url)
+    assert out == "1 0 "
+    assert f"Content-Length: {FILE_BYTES}" in lan.text("curl", "-sSI", url)
+    assert lan.run("curl", "-sS", "-r", "1000000-1000999", url) == lan.data[1000000:1001000]
+    assert lan.text("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", url + "x") == "404"
+    lan.run("curl", "-sS", f"http://{address}:8081/", status=7, timeout=20)  # refused, at once
+
+
+@pytest.mark.parametrize("address", [GUEST4, f"[{GUEST6}]"])
+def test_curl_upload(lan, address):
+    """More than 1 MB, so that curl waits for "100 Continue" first."""
+    url = f"http://{address}:8080/upload/{address.strip('[]').replace(':', '-')}"
+    code = lan.text("curl", "-sS", "-T", "-", "-w", "%{http_code}", url, data=lan.data[::-1])
+    assert code in ("201", "204")
+    assert lan.run("curl", "-sS", url) == lan.data[::-1]
+
+
+@pytest.mark.parametrize("address", [GUEST4, GUEST6])
+def test_nc_half_close(lan, address):
+    """The answer comes after our end of file."""
+    need("nc.openbsd")
+    out = lan.text("nc.openbsd", "-N", address, 7000, data=lan.data)
+    assert out.split()[0] == hashlib.md5(lan.data).hexdigest()
+    time.sleep(0.3)  # until the next nc listens
+
+
+@pytest.mark.parametrize("options", ["", "-R", "--bidir", "-P 4", "-P 4 -R", "-u -b 50M", "-u -b 50M -R",
+                                     "-Z", "-N -w 64K", "-6", "-6 -R", "-6 -u -b 20M"])
+def test_iperf3(lan, options):
+    need("iperf3")
+    server = GUEST6 if "-6" in options else GUEST4
+    for _ in range(10):  # between two tests the server does not listen for a moment
+        done = subprocess.run(lan.inside("iperf3", "-J", "-c", server, "-t", "1", *options.split()),
+                              capture_output=True, text=True, check=False, timeout=60)
+        out = json.loads(done.stdout)
+        if "unable to connect" not in out.get("error", ""):
+            break
+        time.sleep(0.3)
+    assert "error" not in out, out["error"]
+    end = out["end"]
+    if "-u" in options:
+        assert end["sum"]["packets"] > 100
+    else:
+        assert end["sum_received"]["bytes"] > 1_000_000
+        if "--bidir" in options:
+            assert end["sum_received_bidir_reverse"]["bytes"] > 1_000_000
+
+
+@pytest.mark.parametrize("options", ["", "-R", "-u -b 20M", "-6 -P 3"])
+def test_iperf3_from_guest(lan, options):
+    """The guest's iperf3 as the client; its shell is behind port 7001."""
+    need("iperf3")
+    host = HOST6 if "-6" in options else HOST4
+    with subprocess.Popen(lan.inside("iperf3", "-s", "-1"), stdout=subprocess.DEVNULL) as server:
+        time.sleep(0.5)
+        out = lan.text("nc.openbsd", "-N", GUEST4, 7001,
+                       data=f"iperf3 -c {host} -t 1 {options}\n".encode())
+        assert "iperf Done." in out
+        server.terminate()
+
+
+def test_wrk(lan):
+    need("wrk")
+    out = lan.text("wrk", "-t", 2, "-c", 50, "-d", "2s", f"http://{GUEST4}/")
+    assert "Socket errors" not in out and "Non-2xx" not in out, out
+    assert int(re.search(r"(\d+) requests in", out)[1]) > 50
+
+
+def test_redis(lan):
+    need("redis-benchmark")
+    out = lan.text("redis-benchmark", "-h", GUEST4, "-n", 500, "-c", 50, "-q", "-t",
+                   "ping,set,get,incr,lpush,lrange_100,mset")
+    assert len(re.findall(r"requests per second", out)) >= 7 and "rror" not in out
+    assert lan.text("redis-cli", "-h", GUEST4, "get", "counter:__rand_int__").strip('"\n').isdigit()
+    assert "saving" in lan.text("redis-cli", "-h", GUEST4, "bgsave")
+    for _ in range(50):
+        if "rdb_bgsave_in_progress:0" in lan.text("redis-cli", "-h", GUEST4, "info", "persistence"):
+            break
+        time.sleep(0.2)
+    assert "rdb_last_bgsave_status:ok" in lan.text("redis-cli", "-h", GUEST4, "info", "persistence")
+
+
+def test_nmap(lan):
+    need("nmap")
+    out = lan.text("nmap", "-n", "-T4", "-sV", "-Pn", "-p", "80,6379,9", GUEST4, timeout=120)
+    assert re.search(r"80/tcp +open +http +nginx", out)
+    assert re.search(r"6379/tcp +open +redis +Redis key-value store 7", out)
+    assert re.search(r"9/tcp +closed", out)
