@@ -28,8 +28,10 @@
 #define IPPROTO_TCP    6
 #define IPPROTO_UDP    17
 #define IPPROTO_IPV6   41
+#define IPPROTO_FRAGMENT 44
 #define IPPROTO_ICMPV6 58
 #define IPPROTO_NONE   59
+#define IPPROTO_RAW    255
 
 #define SOL_SOCKET 1
 #define SOL_IP     0
@@ -82,19 +84,26 @@
 #define IP_RECVTOS         13
 #define IP_MTU             14
 #define IP_FREEBIND        15
+#define IP_MULTICAST_IF    32
 #define IP_MULTICAST_TTL   33
 #define IP_MULTICAST_LOOP  34
+#define IP_ADD_MEMBERSHIP  35
+#define IP_DROP_MEMBERSHIP 36
 #define IP_BIND_ADDRESS_NO_PORT 24
 
 #define IPV6_CHECKSUM      7
 #define IPV6_UNICAST_HOPS  16
+#define IPV6_MULTICAST_IF  17
 #define IPV6_MULTICAST_HOPS 18
 #define IPV6_MULTICAST_LOOP 19
+#define IPV6_JOIN_GROUP    20
+#define IPV6_LEAVE_GROUP   21
 #define IPV6_MTU_DISCOVER  23
 #define IPV6_MTU           24
 #define IPV6_RECVERR       25
 #define IPV6_V6ONLY        26
 #define IPV6_RECVPKTINFO   49
+#define IPV6_PKTINFO       50
 #define IPV6_RECVHOPLIMIT  51
 #define IPV6_HOPLIMIT      52
 #define IPV6_RECVTCLASS    66

@@ -40,6 +40,16 @@ unsigned addr_export(int family, const struct ip_addr *a, uint16_t port, union s
 	return sizeof(struct sa_in6);
 }
 
+unsigned addr_export_scoped(int family, const struct ip_addr *a, uint16_t port, unsigned scope,
+			    union sockaddr_any *sa)
+{
+	unsigned n = addr_export(family, a, port, sa);
+
+	if (family == AF_INET6 && addr_is_link_local(a))
+		sa->in6.scope_id = scope;
+	return n;
+}
+
 char *addr_format(const struct ip_addr *a, char *buf, size_t n)
 {
 	int best = -1, best_len = 1;

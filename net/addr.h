@@ -103,6 +103,14 @@ int addr_import(int family, const union sockaddr_any *sa, unsigned len, struct i
 		uint16_t *port);
 /* The reverse, in the form that sockets of @family show.  Return: length. */
 unsigned addr_export(int family, const struct ip_addr *a, uint16_t port, union sockaddr_any *sa);
+/* The same with the scope of a link-local address. */
+unsigned addr_export_scoped(int family, const struct ip_addr *a, uint16_t port, unsigned scope,
+			    union sockaddr_any *sa);
+/* fe80::/10 and ff02::/16: meant for one link. */
+static inline bool addr_is_link_local(const struct ip_addr *a)
+{
+	return (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80) || (a->b[0] == 0xff && (a->b[1] & 15) == 2);
+}
 /* "127.0.0.1" or "::1" into @buf (46 bytes are enough); returns @buf. */
 char *addr_format(const struct ip_addr *a, char *buf, size_t n);
 

@@ -18,9 +18,19 @@ static uint32_t add_carry(uint32_t a, uint32_t b)
 uint32_t csum_add(uint32_t sum, const void *p, size_t n, bool odd)
 {
 	const uint8_t *b = p;
-	uint64_t s = 0;
+	uint64_t s = 0, carries = 0;
 	uint32_t folded;
 
+	for (; n >= 32; n -= 32, b += 32) {
+		uint64_t v[4];
+
+		__builtin_memcpy(v, b, 32);
+		for (unsigned i = 0; i < 4; i++) {
+			s += v[i];
+			carries += s < v[i];
+		}
+	}
+	s = (s & 0xffffffffu) + (s >> 32) + carries;
 	for (; n >= 4; n -= 4, b += 4) {
 		uint32_t v;
 

@@ -39,7 +39,7 @@ void dgram_put(struct dgram_sock *d)
 
 	if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	while ((p = pqueue_pop(&d->queue))) {
+	while ((p = pqueue_pop(&d->queue)) || (p = pqueue_pop(&d->errors))) {
 		sock_mem_uncharge(&d->sk.mem, p->charged);
 		pbuf_free(p);
 	}
@@ -64,6 +64,8 @@ void dgram_queue(struct dgram_sock *d, struct pbuf *p)
 	uint32_t ts = pdata_truesize(p->data, p->off, p->len);
 	bool ok;
 
+	if (unlikely(d->sk.timestamp))
+		p->stamp = clock_ns() + clock_realtime_offset_ns();
 	spin_lock(&d->lock);
 	ok = d->rmem + ts <= atomic_load_explicit(&d->sk.rcvbuf, memory_order_relaxed) || !d->queue.first;
 	if (ok && sock_mem_charge(&d->sk.mem, ts, CHARGE_NOSLEEP)) {
@@ -135,7 +137,8 @@ unsigned dgram_poll(struct sock *s, struct file *f, struct poll_table *pt)
 	poll_wait(f, &s->rd, pt);
 	if (atomic_load_explicit(&dgram_of(s)->queued, memory_order_acquire))
 		ev |= EPOLLIN | EPOLLRDNORM;
-	if (atomic_load_explicit(&s->err, memory_order_relaxed))
+	if (atomic_load_explicit(&s->err, memory_order_relaxed) ||
+	    atomic_load_explicit(&dgram_of(s)->nr_errors, memory_order_relaxed))
 		ev |= EPOLLERR;
 	if (sock_shut(s) & SOCK_RCV_SHUT)
 		ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;

@@ -2,8 +2,8 @@
 /*
  * Datagram sockets' common half: UDP, raw and ping sockets.
  *
- * Locks: lock (spinlock) protects queue, rmem and sk.mem; the hash chains are
- *        read under RCU.  Life: refs, freed by RCU.
+ * Locks: lock (spinlock) protects queue, errors, rmem and sk.mem; the hash chains
+ *        are read under RCU.  Life: refs, freed by RCU.
  */
 #ifndef NET_DGRAM_H
 #define NET_DGRAM_H
@@ -20,12 +20,17 @@ struct dgram_sock {
 	struct pqueue queue;       /* lock */
 	_Atomic unsigned queued;   /* packets; looked at by sleepers */
 	uint32_t rmem;             /* lock */
-	_Atomic(struct dgram_sock *) next; /* hash chain */
-	bool hashed;
+	struct pqueue errors;      /* lock: what ICMP said, for MSG_ERRQUEUE */
+	_Atomic unsigned nr_errors;
+	_Atomic(struct dgram_sock *) next; /* chain of its port, or of all raw sockets */
+	_Atomic(struct dgram_sock *) next_conn; /* UDP, connected: chain of both ends */
+	bool hashed, conn_hashed;  /* bucket's lock */
+	unsigned conn_slot;
 	struct port_user port;
 	struct ip_addr laddr, raddr;
 	uint16_t lport, rport;     /* rport 0: not connected */
-	uint32_t icmp_filter;      /* raw IPv4: types not wanted */
+	uint32_t icmp_filter[8];   /* raw ICMP: types not wanted; IPv4 has one word */
+	int csum_off;              /* raw: where a checksum is filled in on sending, -1: nowhere */
 };
 
 static inline struct dgram_sock *dgram_of(struct sock *s)
@@ -39,6 +44,40 @@ bool dgram_try_get(struct dgram_sock *d);
 void dgram_queue(struct dgram_sock *d, struct pbuf *p);
 /* The next packet, dequeued unless MSG_PEEK (then a clone); NULL with *err set. */
 struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err);
+/* Where a datagram goes, and from which address. */
+struct dgram_way {
+	struct ip_addr dst, src;
+	uint16_t port;          /* of the destination */
+	struct netdev *dev;
+};
+/**
+ * dgram_way - destination (from the message, or the connected one), route and source
+ * Control messages of @m and the socket's options count.
+ * Return: 0, -EDESTADDRREQ, -EACCES (broadcast not allowed), -EINVAL (source), or as
+ * addr_import() and route_lookup().
+ */
+int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w);
+/* Route for a connect(): honours SO_BINDTODEVICE and a link-local address's scope. */
+int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst, struct route *rt);
+/**
+ * dgram_transmit - send a complete datagram as the socket's options say
+ * @p: consumed; transport header (checksum done) and payload
+ * Copies of multicast come back to this machine if it listens.
+ * Return: as ip_output().
+ */
+int dgram_transmit(struct dgram_sock *d, struct sock_msg *m, struct pbuf *p, uint8_t proto);
+/* What the socket wants to know about @p, for recvmsg(). */
+void dgram_describe(struct dgram_sock *d, struct sock_msg *m, const struct pbuf *p);
+/* May the socket, bound to a device perhaps, see @p? */
+static inline bool dgram_dev_ok(const struct dgram_sock *d, const struct pbuf *p)
+{
+	return !d->sk.ip.bound || d->sk.ip.bound == p->dev;
+}
+struct icmp_error;
+/* An ICMP error about a datagram of this socket. @connected: it has one peer, and hears of it. */
+void dgram_error(struct dgram_sock *d, const struct icmp_error *e, bool connected);
+/* recvmsg(MSG_ERRQUEUE): one entry of the error queue, or -EAGAIN. */
+ssize_t dgram_recv_error(struct dgram_sock *d, struct sock_msg *m);
 unsigned dgram_poll(struct sock *s, struct file *f, struct poll_table *pt);
 int dgram_ioctl(struct sock *s, unsigned cmd, int *value);
 int dgram_shutdown(struct sock *s, int how);

@@ -60,12 +60,21 @@ void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_
 void arp_announce(struct netdev *dev, const struct ip_addr *a);
 /* Has another station used @a since the last call?  For one address at a time (DHCP). */
 bool arp_conflict(const struct ip_addr *a, bool reset);
-void nd_input(struct pbuf *p); /* ICMPv6 133 to 137, checksum verified; does not consume */
+void nd_input(struct pbuf *p); /* ICMPv6 130 to 143, checksum verified; does not consume */
 void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
 void nd_start(struct netdev *dev); /* link-local address, router solicitation */
 void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
 		    uint64_t valid_until); /* with duplicate detection */
-bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast we listen to */
+bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast that our addresses bring */
+/* The solicited-node groups of @dev's addresses. */
+void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
+		       void *arg);
+bool nd_link_local(struct netdev *dev, struct ip_addr *out); /* its link-local address; false: none yet */
+
+/* Multicast listener reports (net/mld.c). */
+void mld_joined(struct netdev *dev, const struct ip_addr *group);
+void mld_left(struct netdev *dev, const struct ip_addr *group);
+void mld_input(struct pbuf *p, const uint8_t *m, unsigned n); /* a query; does not consume */
 
 /* Configuration (net/dhcp.c, net/config.c). */
 bool dhcp_input(struct pbuf *p); /* true: consumed */

@@ -3,6 +3,8 @@
 #include "net/net.h"
 #include "net/tcp.h"
 #include "net/dgram.h"
+#include "net/frag.h"
+#include "net/icmp_err.h"
 #include "kernel/log.h"
 
 void net_init_core(void)
@@ -10,7 +12,7 @@ void net_init_core(void)
 	struct ip_addr lo4 = addr_from_v4("\x7f\0\0\1"), lo6 = { .b[15] = 1 };
 
 	net_secret_init();
-	if (pbuf_init() || dgram_init() || udp_init())
+	if (pbuf_init() || frag_init() || pmtu_init() || dgram_init() || udp_init())
 		panic("net: no memory for the tables");
 	tcp_init();
 	netdev_register(&loopback_dev);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What IPv4 and IPv6 share, and the counters: net/ip.h. */
 #include "net/ip.h"
+#include "net/frag.h"
+#include "net/icmp_err.h"
 #include "kernel/errno.h"
 #include "kernel/trace.h"
 
@@ -18,9 +20,17 @@ uint64_t net_stat_sum(enum net_stat s)
 	return sum;
 }
 
+unsigned ip_path_mtu(const struct netdev *dev, const struct ip_addr *dst)
+{
+	if (dev->loopback) /* no link limits it, only the length field */
+		return IP_DATAGRAM_MAX + (addr_is_v4(dst) ? 0 : 40);
+	return pmtu_get(dst, dev->mtu);
+}
+
 int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 {
 	struct route rt;
+	unsigned mtu;
 	int err;
 
 	if (!p->dev) {
@@ -31,12 +41,14 @@ int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 		}
 		p->dev = rt.dev;
 	}
-	if (p->end - p->start + p->len + ip_header_len(&p->dst) >
-	    (p->dev->loopback || p->gso_size ? 65535u + 40 : p->dev->mtu)) {
+	mtu = ip_path_mtu(p->dev, &p->dst);
+	p->proto = proto;
+	if (unlikely(p->end - p->start + p->len + ip_header_len(&p->dst) > mtu) && !p->gso_size) {
+		if (!(p->flags & PB_DF))
+			return frag_output(p, proto, ttl, tos, mtu);
 		pbuf_free(p);
 		return -EMSGSIZE;
 	}
-	p->proto = proto;
 	if (addr_is_v4(&p->dst))
 		ipv4_push_header(p, proto, ttl, tos);
 	else
@@ -72,9 +84,11 @@ void ip_deliver(struct pbuf *p)
 {
 	switch (p->proto) {
 	case IPPROTO_TCP:
+		raw_input(p);
 		tcp_input(p);
 		return;
 	case IPPROTO_UDP:
+		raw_input(p);
 		udp_input(p);
 		return;
 	case IPPROTO_ICMP:
@@ -84,6 +98,10 @@ void ip_deliver(struct pbuf *p)
 			return;
 		}
 	}
-	net_count(ip_noproto);
+	if (!raw_input(p) && p->proto != IPPROTO_NONE) {
+		net_count(ip_noproto);
+		if (ifaddr_is_local(&p->dst))
+			icmp_send_error(p, ICMP_PROTO_UNREACHABLE, p->next_at);
+	}
 	pbuf_free(p);
 }

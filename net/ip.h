@@ -3,9 +3,9 @@
  * IPv4 and IPv6: headers in and out.
  *
  * Output: ip_output() puts the network header before the transport header and
- * gives the packet to the device.  Input: ip_input() checks the header, finds
- * the transport header and calls the protocol.  No fragments yet: a received
- * fragment is dropped and counted.
+ * gives the packet to the device, in pieces if its path takes no larger ones.
+ * Input: ip_input() checks the header, puts fragments together, finds the
+ * transport header and calls the protocol.
  */
 #ifndef NET_IP_H
 #define NET_IP_H
@@ -21,13 +21,22 @@ struct netdev;
  * ip_output - send a packet whose head begins with the transport header
  * @p: consumed; p->src, p->dst and p->th set; p->dev set or NULL (then routed)
  * @proto: IPPROTO_*
- * Context: thread; never sleeps.  Return: 0 or -ENETUNREACH, -EMSGSIZE.
+ *
+ * What its path does not take is cut into fragments, unless PB_DF forbids it.
+ * Packets with gso_size are the device's to cut, and the sender's to keep within
+ * ip_path_mtu().
+ *
+ * Context: thread; never sleeps.  Return: 0 or -ENETUNREACH, -EMSGSIZE, -ENOBUFS.
  */
 int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos);
 void ip_input(struct pbuf *p);      /* consumes */
 void ipv4_input(struct pbuf *p);
 void ipv6_input(struct pbuf *p);
+/* Largest packet, network header included, that leaves @dev for @dst in one piece now. */
+unsigned ip_path_mtu(const struct netdev *dev, const struct ip_addr *dst);
 void ipv4_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos);
+/* Turns the header that ipv4_push_header() made into a fragment's. */
+void ipv4_set_fragment(struct pbuf *p, uint16_t id, unsigned off, bool more);
 void ipv6_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos);
 /* Hands a packet with p->th, src, dst set to its protocol; consumes. */
 void ip_deliver(struct pbuf *p);
@@ -40,18 +49,14 @@ static inline unsigned ip_header_len(const struct ip_addr *a)
 void tcp_input(struct pbuf *p);
 void udp_input(struct pbuf *p);
 void icmp_input(struct pbuf *p);   /* v4 and v6 */
-/* A datagram found no socket: tell the sender. Does not consume. */
-void icmp_port_unreachable(const struct pbuf *p);
-/* ICMP said that a datagram we sent got nowhere: @quoted is what came back. */
-void udp_error(const struct ip_addr *src, const struct ip_addr *dst, uint16_t sport, uint16_t dport, int err);
-void tcp_icmp_error(const struct ip_addr *src, const struct ip_addr *dst, uint16_t sport,
-		    uint16_t dport, uint32_t seq, int err);
-/* Raw sockets see a copy of each ICMP packet. */
-void raw_input(const struct pbuf *p);
+/* Raw sockets of its protocol get a copy each.  Return: there was one. */
+bool raw_input(const struct pbuf *p);
 
 /* Counters of the whole stack: /proc/tally/net. */
 #define NET_STATS(X)                                                                               \
-	X(lo_packets) X(lo_bytes) X(lo_dropped) X(lo_reordered) X(lo_duplicated) X(ip_bad) X(ip_fragments)     \
+	X(lo_packets) X(lo_bytes) X(lo_dropped) X(lo_reordered) X(lo_duplicated) X(ip_bad)                     \
+	X(frag_in) X(frag_whole) X(frag_bad) X(frag_timeouts) X(frag_evicted) X(frag_no_memory)    \
+	X(frag_out) X(pmtu_lowered) X(icmp_errors_in) X(icmp_errors_bad) X(icmp_errors_out)        \
 	X(ip_noproto) X(tcp_in) X(tcp_out) X(tcp_bad) X(tcp_csum) X(tcp_retransmits)               \
 	X(tcp_fast_retransmits) X(tcp_timeouts) X(tcp_spurious) X(tcp_probes) X(tcp_resets_out)    \
 	X(tcp_resets_in) X(tcp_challenge_acks) X(tcp_paws) X(tcp_ofo) X(tcp_backlog)               \

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* IPv6 headers (RFC 8200): net/ip.h. */
 #include "net/ip.h"
-#include "net/ether.h"
-
-#define EXT_HOP_BY_HOP  0
-#define EXT_ROUTING     43
-#define EXT_FRAGMENT    44
-#define EXT_DESTINATION 60
-#define EXT_MAX         8 /* headers in a chain; more is nobody's honest packet */
+#include "net/ipv6_ext.h"
+#include "net/mcast.h"
 
 void ipv6_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 {
@@ -23,11 +18,19 @@ void ipv6_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 	p->nh = p->start;
 }
 
+/* Is the packet for this machine, and from outside if it came from there? */
+static bool for_us(const struct pbuf *p)
+{
+	if (unlikely(!p->dev->loopback && !(p->flags & PB_LOCAL) && ifaddr_is_local(&p->src)))
+		return false;
+	return likely(ifaddr_is_local(&p->dst)) ||
+	       (addr_is_multicast(&p->dst) && mcast_wants(p->dev, &p->dst));
+}
+
 void ipv6_input(struct pbuf *p)
 {
 	const uint8_t *h = p->head + p->start;
-	unsigned have = p->end - p->start, payload, at = 40;
-	uint8_t next;
+	unsigned have = p->end - p->start, payload;
 
 	if (have < 40)
 		goto bad;
@@ -35,8 +38,7 @@ void ipv6_input(struct pbuf *p)
 	if (payload + 40 > have + p->len)
 		goto bad;
 	if (payload + 40 < have) {
-		p->end = p->start + payload + 40;
-		have = payload + 40;
+		p->end = (uint16_t)(p->start + payload + 40);
 		p->len = 0;
 	} else {
 		p->len = payload + 40 - have;
@@ -46,35 +48,18 @@ void ipv6_input(struct pbuf *p)
 	p->tos = (uint8_t)(get_be16(h) >> 4);
 	p->ttl = h[7];
 	if (addr_is_multicast(&p->src) || addr_is_v4(&p->src) || addr_is_v4(&p->dst) ||
-	    (!p->dev->loopback && addr_is_loopback(&p->src)))
+	    (!p->dev->loopback && (addr_is_loopback(&p->src) || addr_is_loopback(&p->dst))) || !for_us(p))
 		goto bad;
-	if (unlikely(!ifaddr_is_local(&p->dst)) &&
-	    !(NETDEV_ETHER(p->dev) && addr_is_multicast(&p->dst) && nd_wants(p->dev, &p->dst)))
-		goto bad;
-	if (unlikely(!p->dev->loopback && ifaddr_is_local(&p->src)))
-		goto bad;
-	next = h[6];
-	for (unsigned n = 0;; n++) {
-		if (next == EXT_FRAGMENT) {
-			net_count(ip_fragments);
-			pbuf_free(p);
+	p->next_at = 6;
+	p->th = p->start + 40;
+	if (unlikely(ipv6_is_extension(h[6]))) {
+		p = ipv6_extensions(p);
+		if (!p)
 			return;
-		}
-		if (next != EXT_HOP_BY_HOP && next != EXT_ROUTING && next != EXT_DESTINATION)
-			break;
-		if (n == EXT_MAX || (next == EXT_HOP_BY_HOP && n) || at + 8 > have)
-			goto bad;
-		if (next == EXT_ROUTING && h[at + 3] != 0)
-			goto bad; /* segments left: we are no router (RFC 5095) */
-		next = h[at];
-		at += (h[at + 1] + 1u) * 8;
-		if (at > have)
-			goto bad;
 	}
-	if (next == IPPROTO_TCP && addr_is_multicast(&p->dst))
+	p->proto = p->head[p->nh + p->next_at];
+	if (p->proto == IPPROTO_TCP && addr_is_multicast(&p->dst))
 		goto bad;
-	p->proto = next;
-	p->th = p->start + at;
 	ip_deliver(p);
 	return;
 bad:

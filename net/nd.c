@@ -81,6 +81,24 @@ bool nd_wants(struct netdev *dev, const struct ip_addr *dst)
 	return false;
 }
 
+void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
+		       void *arg)
+{
+	const struct ifaddr *t = ifaddr_table();
+
+	for (unsigned i = 0; i < NR_IFADDRS; i++) {
+		struct ip_addr group = solicited_node(&t[i].addr);
+
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && !addr_is_v4(&t[i].addr))
+			fn(&group, 1, arg);
+	}
+}
+
+bool nd_link_local(struct netdev *dev, struct ip_addr *out)
+{
+	return route_source(dev, &link_prefix, out) && prefix_match(out, &link_prefix, 10);
+}
+
 /* Sends a message; @src NULL: unspecified.  @mac NULL: resolved as usual or by multicast. */
 static void nd_send(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *dst,
 		    const uint8_t *msg, unsigned n, const uint8_t *mac)
@@ -211,8 +229,12 @@ static void nd_tick(struct timer *t)
 void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
 		    uint64_t valid_until)
 {
-	if (ifaddr_add_full(dev, a, prefix, flags | IFA_TENTATIVE, valid_until) == 0)
-		tick_at(clock_ns() + NSEC_PER_MSEC * (net_random() % 100));
+	struct ip_addr group = solicited_node(a);
+
+	if (ifaddr_add_full(dev, a, prefix, flags | IFA_TENTATIVE, valid_until))
+		return;
+	mld_joined(dev, &group); /* before the question, whose answer comes by this group (RFC 4862 5.4.2) */
+	tick_at(clock_ns() + NSEC_PER_MSEC * (net_random() % 100));
 }
 
 void nd_start(struct netdev *dev)
@@ -411,8 +433,8 @@ void nd_input(struct pbuf *p)
 	uint8_t m[ND_MAX];
 	unsigned head = p->end - p->th, n;
 
-	if (!NETDEV_ETHER(p->dev) || p->ttl != 255 || p->head[p->th + 1] != 0)
-		return; /* hop limit 255: it comes from this link */
+	if (!NETDEV_ETHER(p->dev) || p->head[p->th + 1] != 0)
+		return;
 	n = min(head, ND_MAX);
 	memcpy(m, p->head + p->th, n);
 	if (p->len && n < ND_MAX) {
@@ -420,6 +442,10 @@ void nd_input(struct pbuf *p)
 
 		pdata_copy_out(p->data, p->off, m + n, more);
 		n += more;
+	}
+	if (p->ttl != 255) { /* only what is not forwarded can be neighbour discovery */
+		mld_input(p, m, n);
+		return;
 	}
 	switch (m[0]) {
 	case ND_RA:

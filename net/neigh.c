@@ -9,6 +9,7 @@
  * Locks:     neigh_lock protects everything else.  A device's locks come inside.
  */
 #include "net/ether.h"
+#include "net/icmp_err.h"
 #include "kernel/lock.h"
 #include "kernel/rcu.h"
 #include "kernel/timer.h"
@@ -203,13 +204,7 @@ static void sweep(struct timer *t)
 	spin_unlock(&neigh_lock);
 	/* Who sent them hears of it as of an ICMP error. */
 	while ((p = pqueue_pop(&lost))) {
-		const uint8_t *h = p->head + p->th;
-
-		if (p->proto == IPPROTO_TCP)
-			tcp_icmp_error(&p->src, &p->dst, get_be16(h), get_be16(h + 2), get_be32(h + 4),
-				       EHOSTUNREACH);
-		else if (p->proto == IPPROTO_UDP)
-			udp_error(&p->src, &p->dst, get_be16(h), get_be16(h + 2), EHOSTUNREACH);
+		icmp_err_local(p, EHOSTUNREACH);
 		pbuf_free(p);
 	}
 }

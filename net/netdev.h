@@ -107,6 +107,8 @@ struct route {
 };
 /* Return: 0, -ENETUNREACH, -EADDRNOTAVAIL. */
 int route_lookup(const struct ip_addr *dst, struct route *out);
+/* The same by way of @dev, unless @dst is an address of this machine; NULL: any device. */
+int route_lookup_on(const struct ip_addr *dst, struct netdev *dev, struct route *out);
 /* An address of @dev to talk to @dst from; false: none. */
 bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *out);
 

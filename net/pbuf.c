@@ -45,6 +45,27 @@ struct pbuf *pbuf_clone(const struct pbuf *p)
 	return n;
 }
 
+bool pbuf_pull(struct pbuf *p, unsigned n)
+{
+	unsigned have = p->end - p->th, need = n - have;
+
+	if (have >= n)
+		return true;
+	if (need > p->len || p->end + need > PBUF_HEAD)
+		return false;
+	pdata_copy_out(p->data, p->off, pbuf_put(p, need), need);
+	p->off += need;
+	p->len -= need;
+	return true;
+}
+
+bool pbuf_pull_transport(struct pbuf *p)
+{
+	unsigned most = min(pbuf_transport_len(p), 60u);
+
+	return pbuf_pull(p, min(most, (unsigned)(PBUF_HEAD - p->th)));
+}
+
 void pqueue_purge(struct pqueue *q)
 {
 	struct pbuf *p;
@@ -206,6 +227,57 @@ static unsigned block_order(size_t n)
 	while (order < 3 && (PAGE_SIZE << order) < n)
 		order++;
 	return order;
+}
+
+struct pdata *pdata_room(size_t n)
+{
+	struct pdata *d = pdata_alloc();
+	unsigned order = block_order(n);
+
+	while (d && n) {
+		size_t part = min_t(size_t, n, PAGE_SIZE << order);
+		struct page *page = page_alloc(order, PAGE_NET, GFP_ATOMIC | GFP_NOWARN);
+
+		if (!page && order) { /* memory in small pieces only */
+			order = 0;
+			continue;
+		}
+		if (!page || !pdata_add(d, page, 0, part)) {
+			if (page)
+				page_put(page);
+			pdata_put(d);
+			return NULL;
+		}
+		page_put(page); /* the fragment has its own */
+		n -= part;
+	}
+	return d;
+}
+
+void pdata_copy_in(struct pdata *d, uint32_t at, const void *src, size_t n)
+{
+	const char *from = src;
+
+	for (unsigned i = pdata_find(d, &at); i < d->nr && n; i++) {
+		size_t part = min_t(size_t, d->frags[i].len - at, n);
+
+		memcpy(frag_virt(&d->frags[i]) + at, from, part);
+		from += part;
+		n -= part;
+		at = 0;
+	}
+}
+
+void pdata_copy(struct pdata *to, uint32_t at, const struct pdata *from, uint32_t off, size_t n)
+{
+	for (unsigned i = pdata_find(from, &off); i < from->nr && n; i++) {
+		size_t part = min_t(size_t, from->frags[i].len - off, n);
+
+		pdata_copy_in(to, at, frag_virt(&from->frags[i]) + off, part);
+		at += (uint32_t)part;
+		n -= part;
+		off = 0;
+	}
 }
 
 struct pdata *pdata_from_bytes(const void *src, size_t n)

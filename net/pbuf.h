@@ -22,6 +22,7 @@
 
 #define PDATA_FRAGS 20    /* 64 KiB in unaligned pages (17), with room for message boundaries */
 #define PBUF_HEAD   160   /* bytes: link 14, IPv6 40 or IPv4 60, TCP 60, and some extension headers */
+#define PBUF_RESERVE 64   /* room that senders leave before the transport header: link 14, IPv6 40, fragment 8 */
 #define TRUESIZE_ROUND 256 /* bytes; see design of socket accounting, docs/net.md */
 
 struct frag {
@@ -54,6 +55,7 @@ struct pbuf {
 	uint16_t nh, th;      /* offsets into head[]: network, transport header */
 	uint16_t start, end;  /* used part of head[] */
 	uint16_t gso_size;    /* TCP payload bytes a segment, when the device is to cut; else 0 */
+	uint16_t next_at;     /* IPv6 in: from nh, the field that named proto */
 	uint32_t off, len;    /* payload: view of data */
 	struct pdata *data;   /* NULL without payload */
 	struct netdev *dev;   /* came from or goes to */
@@ -71,12 +73,24 @@ struct pbuf {
 		struct { /* datagrams */
 			uint16_t sport, dport;
 		} udp;
+		struct { /* an entry of an error queue: src reported, dst is where it was to go */
+			uint32_t err, info;
+			uint16_t port;
+			uint8_t type, code;
+		} icmp;
+		struct { /* a piece of one, while it waits for the others */
+			uint32_t off;
+		} frag;
 	};
 	uint32_t charged;   /* bytes charged to the receiving socket */
+	uint64_t stamp;     /* in: wall-clock ns, if the socket wants to know */
 	uint8_t head[PBUF_HEAD];
 };
 #define PB_CSUM_OK      (1u << 0) /* the transport checksum needs no look */
 #define PB_CSUM_PARTIAL (1u << 1) /* the checksum field holds the pseudo-header's sum: the device completes it */
+#define PB_DF           (1u << 2) /* out: never cut it; the sender hears EMSGSIZE */
+#define PB_LOCAL        (1u << 4) /* in: a copy of multicast that this machine sent */
+#define PB_NO_DF        (1u << 3) /* out, IPv4: routers may cut it */
 
 /* Packet with an empty head with @reserve bytes of room before it; NULL without memory. Never sleeps. */
 struct pbuf *pbuf_alloc(unsigned reserve);
@@ -96,6 +110,13 @@ static inline void *pbuf_put(struct pbuf *p, unsigned n)
 	p->end += n;
 	return r;
 }
+/**
+ * pbuf_pull - let the head hold at least @n bytes from p->th on, taken from the payload
+ * Return: false if the packet is shorter or the head has no room.
+ */
+bool pbuf_pull(struct pbuf *p, unsigned n);
+/* The same for as much of a transport header as protocols look at, or the head has room for. */
+bool pbuf_pull_transport(struct pbuf *p);
 /* Bytes of transport header and payload in the packet. */
 static inline uint32_t pbuf_transport_len(const struct pbuf *p)
 {
@@ -119,6 +140,11 @@ uint32_t pdata_truesize(const struct pdata *d, uint32_t off, uint32_t len);
 /* Copies @n bytes from @off on; returns the bytes done (short: fault). */
 size_t pdata_copy_to_iter(const struct pdata *d, uint32_t off, size_t n, struct iov_iter *it);
 void pdata_copy_out(const struct pdata *d, uint32_t off, void *dst, size_t n);
+/* Fresh pages (PAGE_NET) with room for @n bytes of any content, at most 64 KiB; NULL.  Never sleeps. */
+struct pdata *pdata_room(size_t n);
+/* Fill what pdata_room() made, which nobody else refers to yet. */
+void pdata_copy_in(struct pdata *d, uint32_t at, const void *src, size_t n);
+void pdata_copy(struct pdata *to, uint32_t at, const struct pdata *from, uint32_t off, size_t n);
 /* A new pdata that references the bytes @off.. of the two; NULL. */
 struct pdata *pdata_join(const struct pdata *a, uint32_t aoff, uint32_t alen,
 			 const struct pdata *b, uint32_t boff, uint32_t blen);

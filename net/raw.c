@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw and ping sockets: enough for ping over IPv4 and IPv6.
+ * Raw and ping sockets, for ICMP and every other protocol.
  *
- * A SOCK_RAW socket of IPPROTO_ICMP receives every ICMP packet, for IPv4 with
- * its network header; a ping socket (SOCK_DGRAM) only the replies to its own
- * identifier.  The few sockets hang in one list, read under RCU.
+ * A raw socket (root's) receives a copy of each packet of its protocol, for IPv4
+ * with its network header, and sends what the program made up, with IP_HDRINCL
+ * the network header too.  A ping socket (SOCK_DGRAM) sends echo requests and
+ * receives the replies to its own identifier.  The few sockets hang in one list,
+ * read under RCU.
  */
 #include "net/dgram.h"
+#include "net/icmp_err.h"
+#include "kernel/errno.h"
+
+#define ICMP_FILTER  1 /* SOL_RAW */
+#define ICMP6_FILTER 1 /* IPPROTO_ICMPV6 */
 
 static struct spinlock raw_lock = SPINLOCK_INIT("raw_list"); /* writers of the list */
 static _Atomic(struct dgram_sock *) raw_list;
@@ -16,11 +23,15 @@ struct sock *raw_create(int family, int type, int protocol)
 {
 	struct dgram_sock *d;
 
-	if (protocol != (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6) && protocol != 255)
+	if (protocol < 0 || protocol > 255)
+		return ERR_PTR(-EINVAL);
+	if (type == SOCK_DGRAM && protocol != (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 		return ERR_PTR(-EPROTONOSUPPORT);
 	d = dgram_alloc(&raw_ops, family, type, protocol);
 	if (!d)
 		return ERR_PTR(-ENOMEM);
+	d->csum_off = type == SOCK_RAW && family == AF_INET6 && protocol == IPPROTO_ICMPV6 ? 2 : -1;
+	d->sk.ip.hdrincl = type == SOCK_RAW && family == AF_INET && protocol == IPPROTO_RAW;
 	if (type == SOCK_DGRAM)
 		d->lport = (uint16_t)(net_random() | 1); /* identifier */
 	spin_lock(&raw_lock);
@@ -44,34 +55,71 @@ static void raw_close(struct sock *s)
 	dgram_put(d);
 }
 
+/* Does the program's filter let this ICMP message through? */
+static bool filter_ok(const struct dgram_sock *d, const struct pbuf *p, bool v4)
+{
+	uint8_t type = p->head[p->th];
+
+	if (p->proto != (v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6) || p->end <= p->th)
+		return true;
+	if (v4)
+		return type > 31 || !(d->icmp_filter[0] & (1u << type));
+	return !(d->icmp_filter[type / 32] & (1u << type % 32));
+}
+
 static bool raw_wants(struct dgram_sock *d, const struct pbuf *p, bool v4)
 {
 	const uint8_t *h = p->head + p->th;
 
-	if ((d->sk.family == AF_INET) != v4)
+	if ((d->sk.family == AF_INET) != v4 || d->sk.protocol != p->proto || !dgram_dev_ok(d, p))
 		return false;
 	if (d->rport && !addr_equal(&d->raddr, &p->src))
 		return false;
+	if (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &p->dst))
+		return false;
 	if (d->sk.type == SOCK_DGRAM)
-		return h[0] == (v4 ? 0 : 129) && get_be16(h + 4) == d->lport;
-	return !v4 || h[0] > 31 || !(d->icmp_filter & (1u << h[0]));
+		return p->end >= p->th + 8 && h[0] == (v4 ? ICMP4_ECHO_REPLY : ICMP6_ECHO_REPLY) &&
+		       get_be16(h + 4) == d->lport;
+	return filter_ok(d, p, v4);
 }
 
-void raw_input(const struct pbuf *p)
+bool raw_input(const struct pbuf *p)
 {
-	bool v4 = addr_is_v4(&p->dst);
+	bool v4 = addr_is_v4(&p->dst), any = false;
 	struct dgram_sock *d;
 
+	if (likely(!atomic_load_explicit(&raw_list, memory_order_relaxed)))
+		return false;
 	rcu_read_lock();
 	for (d = rcu_dereference(raw_list); d; d = rcu_dereference(d->next)) {
 		struct pbuf *c;
 
 		if (!raw_wants(d, p, v4) || !dgram_try_get(d))
 			continue;
+		any = true;
 		c = pbuf_clone(p);
 		if (c)
 			dgram_queue(d, c);
 		/* The last reference frees by RCU and may be dropped here. */
+		dgram_put(d);
+	}
+	rcu_read_unlock();
+	return any;
+}
+
+void raw_icmp_error(const struct icmp_error *e)
+{
+	bool v4 = addr_is_v4(&e->dst);
+	struct dgram_sock *d;
+
+	rcu_read_lock();
+	for (d = rcu_dereference(raw_list); d; d = rcu_dereference(d->next)) {
+		if ((d->sk.family == AF_INET) != v4 || d->sk.protocol != e->proto ||
+		    (d->sk.type == SOCK_DGRAM && d->lport != e->sport) ||
+		    (d->rport && !addr_equal(&d->raddr, &e->dst)) ||
+		    (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &e->src)) || !dgram_try_get(d))
+			continue;
+		dgram_error(d, e, d->rport != 0 || d->sk.type == SOCK_DGRAM);
 		dgram_put(d);
 	}
 	rcu_read_unlock();
@@ -86,7 +134,7 @@ static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 
 	if (ret)
 		return ret;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr))
+	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) && !s->ip.freebind)
 		return -EADDRNOTAVAIL;
 	d->laddr = addr;
 	if (s->type == SOCK_DGRAM && port)
@@ -100,11 +148,16 @@ static int raw_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 	struct ip_addr addr;
 	struct route rt;
 	uint16_t port;
-	int ret = addr_import(s->family, a, len, &addr, &port);
+	int ret;
 
 	(void)nonblock;
+	if (len >= 2 && a->family == AF_UNSPEC) {
+		d->rport = 0;
+		return 0;
+	}
+	ret = addr_import(s->family, a, len, &addr, &port);
 	if (!ret)
-		ret = route_lookup(&addr, &rt);
+		ret = dgram_route(d, a, &addr, &rt);
 	if (ret)
 		return ret;
 	if (addr_is_any(&d->laddr))
@@ -114,62 +167,146 @@ static int raw_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 	return 0;
 }
 
+/* IP_HDRINCL: the program's own IPv4 header; length, checksum and an empty source are ours. */
+static ssize_t send_with_header(struct sock *s, struct sock_msg *m, const struct dgram_way *w)
+{
+	size_t len = m->it->count;
+	struct pbuf *p;
+	uint16_t sum;
+	unsigned hlen;
+	uint8_t *h;
+
+	if (len < 20)
+		return -EINVAL;
+	if (len > w->dev->mtu)
+		return -EMSGSIZE;
+	p = pbuf_alloc(PBUF_RESERVE - 20);
+	if (!p)
+		return -ENOBUFS;
+	h = pbuf_put(p, 20);
+	if (copy_from_iter(h, 20, m->it) != 20)
+		goto fault;
+	hlen = (h[0] & 15) * 4u;
+	if (h[0] >> 4 != 4 || hlen < 20 || hlen > len || (hlen > 20 &&
+	    copy_from_iter(pbuf_put(p, hlen - 20), hlen - 20, m->it) != hlen - 20))
+		goto invalid;
+	if (len > hlen) {
+		p->data = pdata_from_iter(m->it, len - hlen);
+		if (IS_ERR(p->data)) {
+			ssize_t err = PTR_ERR(p->data);
+
+			p->data = NULL;
+			pbuf_free(p);
+			return err;
+		}
+	}
+	p->len = (uint32_t)(len - hlen);
+	put_be16(h + 2, (uint16_t)len);
+	if (!get_be32(h + 12))
+		memcpy(h + 12, &w->src.b[12], 4);
+	put_be16(h + 10, 0);
+	sum = csum_fold(csum_add(0, h, hlen, false));
+	memcpy(h + 10, &sum, 2);
+	p->nh = p->start;
+	p->th = (uint16_t)(p->start + hlen);
+	p->proto = h[9];
+	p->src = addr_from_v4(h + 12);
+	p->dst = w->dst;
+	p->dev = w->dev;
+	w->dev->xmit(w->dev, p);
+	return (ssize_t)len;
+fault:
+	pbuf_free(p);
+	return -EFAULT;
+invalid:
+	pbuf_free(p);
+	return -EINVAL;
+}
+
+/* The checksum of a message whose first bytes are in the head, at the socket's offset. */
+static int set_checksum(struct dgram_sock *d, struct pbuf *p)
+{
+	unsigned off = (unsigned)d->csum_off;
+	uint16_t sum;
+
+	if (d->csum_off < 0)
+		return 0;
+	if (off + 2 > (unsigned)(p->end - p->th))
+		return -EINVAL;
+	put_be16(p->head + p->th + off, 0);
+	sum = pbuf_csum(p, (uint8_t)d->sk.protocol);
+	if (!sum)
+		sum = 0xffff;
+	memcpy(p->head + p->th + off, &sum, 2);
+	return 0;
+}
+
+static void ping_checksum4(struct pbuf *p)
+{
+	uint32_t sum;
+	uint16_t folded;
+
+	put_be16(p->head + p->th + 2, 0);
+	sum = (uint16_t)~pbuf_csum(p, IPPROTO_ICMP);
+	folded = csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p), IPPROTO_ICMP)));
+	memcpy(p->head + p->th + 2, &folded, 2);
+}
+
 static ssize_t raw_sendmsg(struct sock *s, struct sock_msg *m)
 {
 	struct dgram_sock *d = dgram_of(s);
+	bool ping = s->type == SOCK_DGRAM, v4 = s->family == AF_INET;
 	size_t len = m->it->count;
-	struct ip_addr dst = d->raddr;
-	struct pdata *rest = NULL;
-	struct route rt;
-	uint16_t port, sum;
+	struct dgram_way w;
+	unsigned head = (unsigned)min_t(size_t, len, ping ? 8 : 40);
 	struct pbuf *p;
-	uint8_t *h;
-	int ret;
+	int ret = sock_take_error(s);
 
-	if (m->name) {
-		ret = addr_import(s->family, m->name, m->name_len, &dst, &port);
-		if (ret)
-			return ret;
-	} else if (!d->rport) {
-		return -EDESTADDRREQ;
-	}
-	if (len < 8)
+	if (!ret)
+		ret = dgram_way(d, m, &w);
+	if (ret)
+		return ret;
+	if (s->ip.hdrincl)
+		return send_with_header(s, m, &w);
+	if (ping && len < 8)
 		return -EINVAL;
 	if (len > 65535 - 20)
 		return -EMSGSIZE;
-	ret = route_lookup(&dst, &rt);
-	if (ret)
-		return ret;
-	p = pbuf_alloc(56);
+	p = pbuf_alloc(PBUF_RESERVE);
 	if (!p)
 		return -ENOBUFS;
-	p->src = addr_is_any(&d->laddr) ? rt.src : d->laddr;
-	p->dst = dst;
-	p->dev = rt.dev;
+	p->src = w.src;
+	p->dst = w.dst;
+	p->dev = w.dev;
 	p->th = p->start;
-	h = pbuf_put(p, 8);
-	if (copy_from_iter(h, 8, m->it) != 8) {
-		pbuf_free(p);
-		return -EFAULT;
+	ret = copy_from_iter(pbuf_put(p, head), head, m->it) == head ? 0 : -EFAULT;
+	if (!ret && len > head) {
+		struct pdata *rest = pdata_from_iter(m->it, len - head);
+
+		if (IS_ERR(rest))
+			ret = (int)PTR_ERR(rest);
+		else
+			p->data = rest;
+		p->len = ret ? 0 : (uint32_t)(len - head);
 	}
-	if (len > 8) {
-		rest = pdata_from_iter(m->it, len - 8);
-		if (IS_ERR(rest)) {
-			pbuf_free(p);
-			return PTR_ERR(rest);
-		}
-	}
-	p->data = rest;
-	p->len = (uint32_t)len - 8;
-	if (s->type == SOCK_DGRAM)
+	if (!ret && ping) {
+		uint8_t *h = p->head + p->th;
+
+		if (h[0] != (v4 ? ICMP4_ECHO : ICMP6_ECHO) || h[1])
+			ret = -EINVAL;
 		put_be16(h + 4, d->lport);
-	/* Programs compute the IPv4 checksum of raw sockets; the other two are ours (RFC 3542). */
-	if (s->family == AF_INET6) {
-		put_be16(h + 2, 0);
-		sum = pbuf_csum(p, IPPROTO_ICMPV6);
-		memcpy(h + 2, &sum, 2);
+		if (v4)
+			ping_checksum4(p);
+		else
+			d->csum_off = 2;
 	}
-	ret = ip_output(p, (uint8_t)(s->family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6), s->ttl, s->tos);
+	if (!ret)
+		ret = set_checksum(d, p);
+	if (ret) {
+		pbuf_free(p);
+		return ret;
+	}
+	ret = dgram_transmit(d, m, p, (uint8_t)s->protocol);
 	return ret ? ret : (ssize_t)len;
 }
 
@@ -177,11 +314,14 @@ static ssize_t raw_recvmsg(struct sock *s, struct sock_msg *m)
 {
 	struct dgram_sock *d = dgram_of(s);
 	int err = 0;
-	struct pbuf *p = dgram_next(d, m, &err);
+	struct pbuf *p;
 	size_t total, want, got;
 	unsigned from, hlen;
 	ssize_t ret;
 
+	if (m->flags & MSG_ERRQUEUE)
+		return dgram_recv_error(d, m);
+	p = dgram_next(d, m, &err);
 	if (!p)
 		return err;
 	from = s->family == AF_INET && s->type == SOCK_RAW ? p->nh : p->th;
@@ -194,24 +334,38 @@ static ssize_t raw_recvmsg(struct sock *s, struct sock_msg *m)
 	if (want < total)
 		m->out_flags |= MSG_TRUNC;
 	ret = got < want ? -EFAULT : (ssize_t)(m->flags & MSG_TRUNC ? total : want);
-	if (s->recvttl)
-		m->ttl = p->ttl;
+	dgram_describe(d, m, p);
 	if (m->name)
-		m->name_len = addr_export(s->family, &p->src, 0, m->name);
+		m->name_len = addr_export_scoped(s->family, &p->src, 0, p->dev->index, m->name);
 	pbuf_free(p);
 	return ret;
 }
 
 static int raw_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
 {
-	int v;
+	struct dgram_sock *d = dgram_of(s);
+	int v, ret;
 
-	if (level == SOL_RAW && name == 1 && !sockopt_int(val, len, &v)) { /* ICMP_FILTER */
-		dgram_of(s)->icmp_filter = (uint32_t)v;
+	if (level == SOL_RAW && name == ICMP_FILTER && s->family == AF_INET) {
+		ret = sockopt_int(val, len, &v);
+		if (!ret)
+			d->icmp_filter[0] = (uint32_t)v;
+		return ret;
+	}
+	if (level == IPPROTO_ICMPV6 && name == ICMP6_FILTER && s->family == AF_INET6) {
+		if (len < sizeof(d->icmp_filter))
+			return -EINVAL;
+		memcpy(d->icmp_filter, val, sizeof(d->icmp_filter));
 		return 0;
 	}
-	if (level == SOL_RAW || level == IPPROTO_ICMPV6)
-		return 0; /* checksum offset, ICMPv6 filter: nothing to hide on loopback */
+	if ((level == SOL_RAW || level == SOL_IPV6) && name == IPV6_CHECKSUM && s->family == AF_INET6) {
+		ret = sockopt_int(val, len, &v);
+		if (!ret && s->protocol == IPPROTO_ICMPV6)
+			return v == 2 ? 0 : -EINVAL; /* RFC 3542 section 3.1 */
+		if (!ret)
+			d->csum_off = v < 0 ? -1 : v;
+		return ret || v % 2 == 0 || v < 0 ? ret : -EINVAL;
+	}
 	return ip_setsockopt(s, level, name, val, len);
 }
 

@@ -331,6 +331,18 @@ static struct netdev *first_ether(void)
 	return d;
 }
 
+int route_lookup_on(const struct ip_addr *dst, struct netdev *dev, struct route *out)
+{
+	struct ip_addr hop;
+
+	if (!dev || dev->loopback || ifaddr_is_local(dst))
+		return route_lookup(dst, out);
+	if (!dev->up || (!addr_is_multicast(dst) && !route_next_hop(dev, dst, &hop)))
+		return -ENETUNREACH;
+	out->dev = dev;
+	return route_source(dev, dst, &out->src) ? 0 : -EADDRNOTAVAIL;
+}
+
 int route_lookup(const struct ip_addr *dst, struct route *out)
 {
 	const struct route_entry *r;

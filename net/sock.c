@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all sockets share: creation, SOL_SOCKET and IP options (net/sock.h). */
+/* What all sockets share: creation and SOL_SOCKET options (net/sock.h). */
 #include "net/sock.h"
 #include "net/ip.h"
 #include "net/tcp.h"
@@ -20,10 +20,12 @@ void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, in
 	atomic_init(&s->rcvbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_RCVBUF_DEFAULT : DGRAM_BUF_DEFAULT);
 	s->rcvlowat = 1;
 	s->ttl = IP_TTL_DEFAULT;
+	s->ip = (struct ip_opts){ .mcast_ttl = 1, .mcast_loop = true, .pmtudisc = PMTUDISC_WANT };
 }
 
 void sock_common_destroy(struct sock *s)
 {
+	ip_opts_destroy(s);
 	sock_mem_destroy(&s->mem);
 }
 
@@ -105,7 +107,7 @@ static int set_socket_option(struct sock *s, int name, const void *val, unsigned
 	case SO_SNDTIMEO:
 		return set_timeo(&s->sndtimeo, val, len);
 	case SO_BINDTODEVICE:
-		return -EPERM;
+		return ip_bind_device(s, val, len);
 	}
 	ret = sockopt_int(val, len, &v);
 	if (ret)
@@ -152,10 +154,12 @@ static int set_socket_option(struct sock *s, int name, const void *val, unsigned
 	case SO_RCVLOWAT:
 		s->rcvlowat = v > 0 ? (unsigned)v : v < 0 ? INT_MAX : 1;
 		return 0;
+	case SO_TIMESTAMP:
+		s->timestamp = v != 0;
+		return 0;
 	case SO_DEBUG:
 	case SO_DONTROUTE:
 	case SO_PRIORITY:
-	case SO_TIMESTAMP:
 	case SO_MARK:
 	case SO_PASSCRED:
 	case SO_BUSY_POLL:
@@ -250,10 +254,19 @@ static int get_socket_option(struct sock *s, int name, void *val, unsigned *len)
 		memcpy(val, m, *len);
 		return 0;
 	}
+	case SO_TIMESTAMP:
+		v = s->timestamp;
+		break;
+	case SO_BINDTODEVICE: {
+		const char *name = s->ip.bound ? s->ip.bound->name : "";
+
+		*len = min_t(unsigned, *len, *name ? (unsigned)strlen(name) + 1 : 0);
+		memcpy(val, name, *len);
+		return 0;
+	}
 	case SO_DEBUG:
 	case SO_DONTROUTE:
 	case SO_PRIORITY:
-	case SO_TIMESTAMP:
 	case SO_MARK:
 	case SO_PASSCRED:
 	case SO_BUSY_POLL:
@@ -271,112 +284,4 @@ int sock_getsockopt(struct sock *s, int level, int name, void *val, unsigned *le
 	if (level == SOL_SOCKET)
 		return get_socket_option(s, name, val, len);
 	return s->ops->getsockopt ? s->ops->getsockopt(s, level, name, val, len) : -EOPNOTSUPP;
-}
-
-static int set_small(uint8_t *where, const void *val, unsigned len, int least, uint8_t dflt)
-{
-	int v;
-
-	if (len >= sizeof(int))
-		memcpy(&v, val, sizeof(int));
-	else if (len == 1)
-		v = *(const uint8_t *)val;
-	else
-		return -EINVAL;
-	if (v == -1)
-		v = dflt;
-	if (v < least || v > 255)
-		return -EINVAL;
-	*where = (uint8_t)v;
-	return 0;
-}
-
-int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
-{
-	int v, ret;
-
-	if (level == SOL_IP) {
-		switch (name) {
-		case IP_TOS:
-			return set_small(&s->tos, val, len, 0, 0);
-		case IP_TTL:
-			return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
-		case IP_RECVTTL:
-			ret = sockopt_int(val, len, &v);
-			if (!ret)
-				s->recvttl = v != 0;
-			return ret;
-		case IP_OPTIONS:
-		case IP_PKTINFO:
-		case IP_MTU_DISCOVER:
-		case IP_RECVERR:
-		case IP_RECVTOS:
-		case IP_FREEBIND:
-		case IP_MULTICAST_TTL:
-		case IP_MULTICAST_LOOP:
-		case IP_BIND_ADDRESS_NO_PORT:
-			return 0;
-		}
-		return -ENOPROTOOPT;
-	}
-	if (level != SOL_IPV6)
-		return -ENOPROTOOPT;
-	if (s->family != AF_INET6)
-		return -ENOPROTOOPT;
-	switch (name) {
-	case IPV6_V6ONLY:
-		ret = sockopt_int(val, len, &v);
-		if (!ret)
-			s->v6only = v != 0;
-		return ret;
-	case IPV6_TCLASS:
-		return set_small(&s->tos, val, len, 0, 0);
-	case IPV6_UNICAST_HOPS:
-		return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
-	case IPV6_RECVHOPLIMIT:
-		ret = sockopt_int(val, len, &v);
-		if (!ret)
-			s->recvttl = v != 0;
-		return ret;
-	case IPV6_CHECKSUM:
-	case IPV6_MULTICAST_HOPS:
-	case IPV6_MULTICAST_LOOP:
-	case IPV6_MTU_DISCOVER:
-	case IPV6_RECVERR:
-	case IPV6_RECVPKTINFO:
-	case IPV6_RECVTCLASS:
-		return 0;
-	}
-	return -ENOPROTOOPT;
-}
-
-int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
-{
-	if (level == SOL_IP) {
-		switch (name) {
-		case IP_TOS:
-			return sockopt_put_int(val, len, s->tos);
-		case IP_TTL:
-			return sockopt_put_int(val, len, s->ttl);
-		case IP_MTU:
-			return sockopt_put_int(val, len, (int)loopback_dev.mtu);
-		case IP_OPTIONS:
-			*len = 0;
-			return 0;
-		}
-		return -ENOPROTOOPT;
-	}
-	if (level == SOL_IPV6 && s->family == AF_INET6) {
-		switch (name) {
-		case IPV6_V6ONLY:
-			return sockopt_put_int(val, len, s->v6only);
-		case IPV6_TCLASS:
-			return sockopt_put_int(val, len, s->tos);
-		case IPV6_UNICAST_HOPS:
-			return sockopt_put_int(val, len, s->ttl);
-		case IPV6_MTU:
-			return sockopt_put_int(val, len, (int)loopback_dev.mtu);
-		}
-	}
-	return -ENOPROTOOPT;
 }

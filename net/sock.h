@@ -12,6 +12,7 @@
 
 #include "net/abi.h"
 #include "net/addr.h"
+#include "net/cmsg.h"
 #include "mm/memcg.h"
 #include "mm/uaccess.h"
 #include "kernel/wait.h"
@@ -44,7 +45,7 @@ struct sock_msg {
 	unsigned name_len;
 	unsigned out_flags;        /* receive: MSG_TRUNC, MSG_CTRUNC */
 	struct scm_files *files;   /* send: taken over on success; receive: out */
-	int ttl;                   /* receive: hop limit to report as a control message; 0 none */
+	struct sock_anc anc;       /* control messages of the IP level, both ways */
 };
 
 struct sock_ops {
@@ -63,6 +64,25 @@ struct sock_ops {
 	int (*getsockopt)(struct sock *s, int level, int name, void *val, unsigned *len);
 	int (*ioctl)(struct sock *s, unsigned cmd, int *value); /* -ENOTTY: unknown */
 	void (*close)(struct sock *s);
+};
+
+#define PMTUDISC_DONT  0 /* routers may cut what we send (IPv4) */
+#define PMTUDISC_WANT  1 /* cut here what is too large for its path */
+#define PMTUDISC_DO    2 /* never cut: EMSGSIZE */
+#define PMTUDISC_PROBE 3 /* the same, without looking at the path's MTU */
+#define PMTUDISC_OMIT  5
+
+/* Options of the IP levels (net/ip_opt.c): plain words set by a call, read anywhere. */
+struct ip_member;
+struct netdev;
+struct ip_opts {
+	struct netdev *bound;     /* SO_BINDTODEVICE, or NULL */
+	struct netdev *mcast_dev; /* IP_MULTICAST_IF, or NULL */
+	struct ip_member *members; /* only calls on the socket */
+	uint8_t pmtudisc;         /* PMTUDISC_* */
+	uint8_t mcast_ttl;
+	bool mcast_loop, hdrincl, freebind;
+	bool recvttl, recvtos, pktinfo, recverr;
 };
 
 /*
@@ -85,7 +105,8 @@ struct sock {
 	bool linger_on;                  /* [p] */
 	unsigned linger_s;               /* [p] seconds */
 	uint8_t tos, ttl;                /* [p] */
-	bool recvttl;                    /* [p] report the hop limit of datagrams */
+	bool timestamp;                  /* [p] report when datagrams came */
+	struct ip_opts ip;
 	struct rcu_head rcu;
 };
 
@@ -135,6 +156,8 @@ int sock_getsockopt(struct sock *s, int level, int name, void *val, unsigned *le
 /* IP and IPv6 level options common to TCP, UDP and raw; -ENOPROTOOPT. */
 int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len);
 int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
+int ip_bind_device(struct sock *s, const void *name, unsigned len); /* SO_BINDTODEVICE: 0, -ENODEV */
+void ip_opts_destroy(struct sock *s); /* leaves its multicast groups */
 int sockopt_int(const void *val, unsigned len, int *out);
 int sockopt_put_int(void *val, unsigned *len, int v);
 

@@ -340,81 +340,6 @@ long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __use
 	return ret;
 }
 
-/* Descriptors sent along (SCM_RIGHTS). */
-static int scm_in(struct sock_msg *m, const struct abi_msghdr *h)
-{
-	struct abi_cmsghdr c;
-	uint64_t at = 0;
-	int fds[SCM_MAX];
-
-	while (h->control && at + sizeof(c) <= h->controllen) {
-		uint64_t data;
-		unsigned n;
-
-		if (copy_from_user(&c, (char *)h->control + at, sizeof(c)))
-			return -EFAULT;
-		if (c.len < sizeof(c) || c.len > h->controllen - at)
-			return -EINVAL;
-		data = at + sizeof(c);
-		n = (unsigned)((c.len - sizeof(c)) / sizeof(int));
-		at += ALIGN_UP(c.len, 8ull);
-		if (c.level != SOL_SOCKET || c.type != SCM_RIGHTS)
-			continue;
-		if (m->files || n > SCM_MAX)
-			return -EINVAL;
-		if (copy_from_user(fds, (char *)h->control + data, n * sizeof(int)))
-			return -EFAULT;
-		m->files = kzalloc(sizeof(*m->files), GFP_KERNEL | GFP_ACCOUNT);
-		if (!m->files)
-			return -ENOMEM;
-		for (unsigned i = 0; i < n; i++) {
-			struct file *f = fget(fds[i]);
-
-			if (!f)
-				return -EBADF;
-			m->files->file[m->files->nr++] = f;
-		}
-	}
-	return 0;
-}
-
-/* Gives received files descriptors; what does not fit is closed and MSG_CTRUNC says so. */
-static int scm_out(struct sock_msg *m, struct abi_msghdr *h)
-{
-	struct abi_cmsghdr c = { .level = SOL_SOCKET, .type = SCM_RIGHTS };
-	unsigned room, n = 0;
-	int err = 0;
-
-	if (!m->files) {
-		h->controllen = 0;
-		return 0;
-	}
-	room = h->control && h->controllen > sizeof(c) ?
-		       (unsigned)((h->controllen - sizeof(c)) / sizeof(int)) : 0;
-	for (; n < m->files->nr && n < room; n++) {
-		int fd = fd_alloc(m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0, 0);
-
-		if (fd < 0)
-			break;
-		if (put_user(fd, (int *)((char *)h->control + sizeof(c)) + n)) {
-			fd_release(fd);
-			err = -EFAULT;
-			break;
-		}
-		file_get(m->files->file[n]);
-		fd_install(fd, m->files->file[n]);
-	}
-	if (n < m->files->nr)
-		m->out_flags |= MSG_CTRUNC;
-	c.len = sizeof(c) + n * sizeof(int);
-	if (n && copy_to_user(h->control, &c, sizeof(c)))
-		err = -EFAULT;
-	h->controllen = n ? min(ALIGN_UP(c.len, 8ull), h->controllen) : 0;
-	scm_free(m->files);
-	m->files = NULL;
-	return err;
-}
-
 static long do_sendmsg(struct sock *s, struct file *f, void __user *msg, unsigned flags)
 {
 	struct iov stackv[8], *v = NULL;
@@ -436,7 +361,7 @@ static long do_sendmsg(struct sock *s, struct file *f, void __user *msg, unsigne
 	ret = import_iovec(h.iov, h.iovlen, stackv, &v, &it);
 	if (ret < 0)
 		return ret;
-	ret = scm_in(&m, &h);
+	ret = cmsg_in(s, &m, &h);
 	if (!ret)
 		ret = send_common(s, f, &m);
 	scm_free(m.files); /* NULL once taken over */
@@ -456,26 +381,6 @@ long sys_sendmsg(int fd, void __user *msg, unsigned flags)
 	ret = do_sendmsg(s, f, msg, flags);
 	fput(f);
 	return ret;
-}
-
-/* The hop limit of a datagram: IP_TTL or IPV6_HOPLIMIT. */
-static int ttl_out(struct sock *s, struct sock_msg *m, struct abi_msghdr *h)
-{
-	struct {
-		struct abi_cmsghdr c;
-		int ttl, pad;
-	} c = { .ttl = m->ttl };
-
-	c.c.len = sizeof(c.c) + sizeof(int);
-	c.c.level = s->family == AF_INET6 ? SOL_IPV6 : SOL_IP;
-	c.c.type = s->family == AF_INET6 ? IPV6_HOPLIMIT : IP_TTL;
-	if (!h->control || h->controllen < c.c.len) {
-		m->out_flags |= MSG_CTRUNC;
-		h->controllen = 0;
-		return 0;
-	}
-	h->controllen = min_t(uint64_t, sizeof(c), h->controllen);
-	return copy_to_user(h->control, &c, h->controllen);
 }
 
 static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigned flags)
@@ -506,7 +411,7 @@ static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigne
 	if (h.name && m.name_len && copy_to_user(h.name, &a, min(h.namelen, m.name_len)))
 		ret = -EFAULT;
 	h.namelen = h.name ? m.name_len : 0;
-	err = m.ttl ? ttl_out(s, &m, &h) : scm_out(&m, &h);
+	err = cmsg_out(s, &m, &h);
 	if (err)
 		ret = err;
 	h.flags = m.out_flags;

@@ -4,6 +4,7 @@
  * of RFC 9293 section 3.10.7, with the hardening of RFC 5961.
  */
 #include "net/tcp.h"
+#include "net/icmp_err.h"
 
 void tcp_input(struct pbuf *p)
 {
@@ -307,20 +308,20 @@ void tcp_segment(struct tcp_sock *tp, struct pbuf *p)
 }
 
 /* An ICMP error that quotes a segment of ours: hard errors only end a connection that is opening. */
-void tcp_icmp_error(const struct ip_addr *src, const struct ip_addr *dst, uint16_t sport,
-		    uint16_t dport, uint32_t seq, int err)
+void tcp_icmp_error(const struct icmp_error *e)
 {
-	struct ep *e = ep_lookup(src, sport, dst, dport);
+	struct ep *ep = ep_lookup(&e->src, e->sport, &e->dst, e->dport);
 	struct tcp_sock *tp;
 
-	if (!e)
+	if (!ep)
 		return;
-	tp = ep_sock(e);
-	if (e->kind == EP_SOCK && own_try(&tp->own)) {
+	tp = ep_sock(ep);
+	if (ep->kind == EP_SOCK && own_try(&tp->own)) {
 		/* RFC 5927: only what is in flight can have caused it. */
-		if (tcp_in(tp, TCPF(TCP_SYN_SENT)) && seq == tp->iss)
-			tcp_reset(tp, err);
+		if (tcp_in(tp, TCPF(TCP_SYN_SENT)) && e->seq == tp->iss &&
+		    (e->hard || (!e->type && !e->code)))
+			tcp_reset(tp, e->err);
 		tcp_release(tp);
 	}
-	ep_put(e);
+	ep_put(ep);
 }

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Options of the IP and IPv6 levels, for sockets of every protocol (net/sock.h,
+ * struct ip_opts).  What is accepted without an effect is in docs/differences.md.
+ */
+#include "net/icmp_err.h"
+#include "net/ip.h"
+#include "net/mcast.h"
+#include "net/sock.h"
+#include "kernel/errno.h"
+#include "mm/slab.h"
+
+struct abi_mreq { /* struct ip_mreqn; programs also pass the first 8 bytes, or 12 */
+	uint8_t group[4], local[4];
+	int32_t ifindex;
+};
+struct abi_mreq6 {
+	uint8_t group[16];
+	int32_t ifindex;
+};
+
+static int set_small(uint8_t *where, const void *val, unsigned len, int least, uint8_t dflt)
+{
+	int v;
+
+	if (len >= sizeof(int))
+		memcpy(&v, val, sizeof(int));
+	else if (len == 1)
+		v = *(const uint8_t *)val;
+	else
+		return -EINVAL;
+	if (v == -1)
+		v = dflt;
+	if (v < least || v > 255)
+		return -EINVAL;
+	*where = (uint8_t)v;
+	return 0;
+}
+
+static int set_flag(bool *where, const void *val, unsigned len)
+{
+	int v;
+
+	if (len >= sizeof(int))
+		memcpy(&v, val, sizeof(int));
+	else if (len == 1)
+		v = *(const uint8_t *)val;
+	else
+		return -EINVAL;
+	*where = v != 0;
+	return 0;
+}
+
+/* The device for a group: by index, by an address of it, or the one that a route names. */
+static struct netdev *group_dev(int ifindex, const struct ip_addr *local, const struct ip_addr *group)
+{
+	const struct ifaddr *t = ifaddr_table();
+	struct route rt;
+
+	if (ifindex)
+		return netdev_by_index((unsigned)ifindex);
+	for (unsigned i = 0; local && !addr_is_any(local) && i < NR_IFADDRS; i++) {
+		struct netdev *d = atomic_load_explicit(&t[i].dev, memory_order_acquire);
+
+		if (d && addr_equal(&t[i].addr, local))
+			return d;
+	}
+	return route_lookup(group, &rt) ? NULL : rt.dev;
+}
+
+/* A socket's memberships, so that closing it leaves them. */
+struct ip_member {
+	struct ip_member *next;
+	struct netdev *dev;
+	struct ip_addr group;
+};
+#define MEMBERS_MAX 20u /* as Linux's default for IPv4 */
+
+static int join(struct sock *s, struct netdev *dev, const struct ip_addr *group)
+{
+	struct ip_member *m;
+	unsigned n = 0;
+	int ret;
+
+	if (!dev)
+		return -ENODEV;
+	for (m = s->ip.members; m; m = m->next, n++) {
+		if (m->dev == dev && addr_equal(&m->group, group))
+			return -EADDRINUSE;
+	}
+	if (n >= MEMBERS_MAX)
+		return -ENOBUFS;
+	m = kzalloc(sizeof(*m), GFP_KERNEL | GFP_ACCOUNT);
+	if (!m)
+		return -ENOBUFS;
+	ret = mcast_join(dev, group);
+	if (ret) {
+		kfree(m);
+		return ret;
+	}
+	m->dev = dev;
+	m->group = *group;
+	m->next = s->ip.members;
+	s->ip.members = m;
+	return 0;
+}
+
+static int leave(struct sock *s, struct netdev *dev, const struct ip_addr *group)
+{
+	struct ip_member **at = &s->ip.members, *m;
+
+	for (; (m = *at); at = &m->next) {
+		if ((dev && m->dev != dev) || !addr_equal(&m->group, group))
+			continue;
+		*at = m->next;
+		mcast_leave(m->dev, &m->group);
+		kfree(m);
+		return 0;
+	}
+	return -EADDRNOTAVAIL;
+}
+
+void ip_opts_destroy(struct sock *s)
+{
+	while (s->ip.members)
+		leave(s, s->ip.members->dev, &s->ip.members->group);
+}
+
+static int membership4(struct sock *s, bool add, const void *val, unsigned len)
+{
+	struct abi_mreq r = { 0 };
+	struct ip_addr group, local;
+
+	if (len < 8)
+		return -EINVAL;
+	memcpy(&r, val, min_t(unsigned, len, sizeof(r)));
+	group = addr_from_v4(r.group);
+	local = addr_from_v4(r.local);
+	if (!addr_is_multicast(&group))
+		return -EINVAL;
+	if (add)
+		return join(s, group_dev(r.ifindex, &local, &group), &group);
+	return leave(s, r.ifindex || !addr_is_any(&local) ? group_dev(r.ifindex, &local, &group) : NULL, &group);
+}
+
+static int membership6(struct sock *s, bool add, const void *val, unsigned len)
+{
+	struct abi_mreq6 r;
+	struct ip_addr group;
+
+	if (len < sizeof(r))
+		return -EINVAL;
+	memcpy(&r, val, sizeof(r));
+	group = addr_from_v6(r.group);
+	if (group.b[0] != 0xff)
+		return -EINVAL;
+	return add ? join(s, group_dev(r.ifindex, NULL, &group), &group) :
+		     leave(s, r.ifindex ? netdev_by_index((unsigned)r.ifindex) : NULL, &group);
+}
+
+static int multicast_if(struct sock *s, const void *val, unsigned len)
+{
+	struct ip_addr none = addr_from_v4("\0\0\0\0");
+	struct abi_mreq r = { 0 };
+	struct netdev *dev;
+
+	if (len < 4)
+		return -EINVAL;
+	if (len < 8) /* struct in_addr */
+		memcpy(r.local, val, 4);
+	else
+		memcpy(&r, val, min_t(unsigned, len, sizeof(r)));
+	if (!r.ifindex && !get_be32(r.local)) {
+		s->ip.mcast_dev = NULL;
+		return 0;
+	}
+	none = addr_from_v4(r.local);
+	dev = group_dev(r.ifindex, &none, &none);
+	if (!dev)
+		return r.ifindex ? -ENODEV : -EADDRNOTAVAIL;
+	s->ip.mcast_dev = dev;
+	return 0;
+}
+
+static int set_v4(struct sock *s, int name, const void *val, unsigned len)
+{
+	struct ip_opts *o = &s->ip;
+
+	switch (name) {
+	case IP_TOS:
+		return set_small(&s->tos, val, len, 0, 0);
+	case IP_TTL:
+		return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
+	case IP_HDRINCL:
+		return s->type == SOCK_RAW ? set_flag(&o->hdrincl, val, len) : -ENOPROTOOPT;
+	case IP_RECVTTL:
+		return set_flag(&o->recvttl, val, len);
+	case IP_RECVTOS:
+		return set_flag(&o->recvtos, val, len);
+	case IP_PKTINFO:
+		return set_flag(&o->pktinfo, val, len);
+	case IP_RECVERR:
+		return set_flag(&o->recverr, val, len);
+	case IP_FREEBIND:
+		return set_flag(&o->freebind, val, len);
+	case IP_MTU_DISCOVER: {
+		uint8_t v;
+		int ret = set_small(&v, val, len, 0, 0);
+
+		if (!ret && v > PMTUDISC_OMIT)
+			ret = -EINVAL;
+		if (!ret)
+			o->pmtudisc = v;
+		return ret;
+	}
+	case IP_MULTICAST_TTL:
+		return set_small(&o->mcast_ttl, val, len, 0, 1);
+	case IP_MULTICAST_LOOP:
+		return set_flag(&o->mcast_loop, val, len);
+	case IP_MULTICAST_IF:
+		return multicast_if(s, val, len);
+	case IP_ADD_MEMBERSHIP:
+	case IP_DROP_MEMBERSHIP:
+		return membership4(s, name == IP_ADD_MEMBERSHIP, val, len);
+	case IP_OPTIONS:
+		return len ? -EOPNOTSUPP : 0;
+	case IP_BIND_ADDRESS_NO_PORT:
+		return 0;
+	}
+	return -ENOPROTOOPT;
+}
+
+static int set_v6(struct sock *s, int name, const void *val, unsigned len)
+{
+	struct ip_opts *o = &s->ip;
+	int v, ret;
+
+	switch (name) {
+	case IPV6_V6ONLY:
+		return set_flag(&s->v6only, val, len);
+	case IPV6_TCLASS:
+		return set_small(&s->tos, val, len, 0, 0);
+	case IPV6_UNICAST_HOPS:
+		return set_small(&s->ttl, val, len, 0, IP_TTL_DEFAULT);
+	case IPV6_RECVHOPLIMIT:
+		return set_flag(&o->recvttl, val, len);
+	case IPV6_RECVTCLASS:
+		return set_flag(&o->recvtos, val, len);
+	case IPV6_RECVPKTINFO:
+		return set_flag(&o->pktinfo, val, len);
+	case IPV6_RECVERR:
+		return set_flag(&o->recverr, val, len);
+	case IPV6_MTU_DISCOVER:
+		return set_v4(s, IP_MTU_DISCOVER, val, len);
+	case IPV6_MULTICAST_HOPS:
+		return set_small(&o->mcast_ttl, val, len, 0, 1);
+	case IPV6_MULTICAST_LOOP:
+		return set_flag(&o->mcast_loop, val, len);
+	case IPV6_MULTICAST_IF:
+		ret = sockopt_int(val, len, &v);
+		if (ret)
+			return ret;
+		o->mcast_dev = v ? netdev_by_index((unsigned)v) : NULL;
+		return v && !o->mcast_dev ? -ENODEV : 0;
+	case IPV6_JOIN_GROUP:
+	case IPV6_LEAVE_GROUP:
+		return membership6(s, name == IPV6_JOIN_GROUP, val, len);
+	case IPV6_CHECKSUM:
+		return 0;
+	}
+	return -ENOPROTOOPT;
+}
+
+int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
+{
+	if (level == SOL_IP)
+		return set_v4(s, name, val, len);
+	if (level == SOL_IPV6 && s->family == AF_INET6)
+		return set_v6(s, name, val, len);
+	return -ENOPROTOOPT;
+}
+
+/* MTU of the way to a connected socket's peer. */
+static int path_mtu(struct sock *s, void *val, unsigned *len)
+{
+	union sockaddr_any a;
+	struct ip_addr peer;
+	struct route rt;
+	uint16_t port;
+	int n = s->ops->getname(s, &a, true);
+
+	if (n < 0)
+		return n;
+	if (addr_import(s->family, &a, (unsigned)n, &peer, &port) || route_lookup(&peer, &rt))
+		return -ENOTCONN;
+	return sockopt_put_int(val, len, (int)min(ip_path_mtu(rt.dev, &peer), rt.dev->mtu));
+}
+
+static int get_v4(struct sock *s, int name, void *val, unsigned *len)
+{
+	const struct ip_opts *o = &s->ip;
+
+	switch (name) {
+	case IP_TOS:
+		return sockopt_put_int(val, len, s->tos);
+	case IP_TTL:
+		return sockopt_put_int(val, len, s->ttl);
+	case IP_HDRINCL:
+		return sockopt_put_int(val, len, o->hdrincl);
+	case IP_RECVTTL:
+		return sockopt_put_int(val, len, o->recvttl);
+	case IP_RECVTOS:
+		return sockopt_put_int(val, len, o->recvtos);
+	case IP_PKTINFO:
+		return sockopt_put_int(val, len, o->pktinfo);
+	case IP_RECVERR:
+		return sockopt_put_int(val, len, o->recverr);
+	case IP_FREEBIND:
+		return sockopt_put_int(val, len, o->freebind);
+	case IP_MTU_DISCOVER:
+		return sockopt_put_int(val, len, o->pmtudisc);
+	case IP_MULTICAST_TTL:
+		return sockopt_put_int(val, len, o->mcast_ttl);
+	case IP_MULTICAST_LOOP:
+		return sockopt_put_int(val, len, o->mcast_loop);
+	case IP_MTU:
+		return path_mtu(s, val, len);
+	case IP_OPTIONS:
+		*len = 0;
+		return 0;
+	}
+	return -ENOPROTOOPT;
+}
+
+static int get_v6(struct sock *s, int name, void *val, unsigned *len)
+{
+	const struct ip_opts *o = &s->ip;
+
+	switch (name) {
+	case IPV6_V6ONLY:
+		return sockopt_put_int(val, len, s->v6only);
+	case IPV6_TCLASS:
+		return sockopt_put_int(val, len, s->tos);
+	case IPV6_UNICAST_HOPS:
+		return sockopt_put_int(val, len, s->ttl);
+	case IPV6_RECVHOPLIMIT:
+		return sockopt_put_int(val, len, o->recvttl);
+	case IPV6_RECVTCLASS:
+		return sockopt_put_int(val, len, o->recvtos);
+	case IPV6_RECVPKTINFO:
+		return sockopt_put_int(val, len, o->pktinfo);
+	case IPV6_RECVERR:
+		return sockopt_put_int(val, len, o->recverr);
+	case IPV6_MTU_DISCOVER:
+		return sockopt_put_int(val, len, o->pmtudisc);
+	case IPV6_MULTICAST_HOPS:
+		return sockopt_put_int(val, len, o->mcast_ttl);
+	case IPV6_MULTICAST_LOOP:
+		return sockopt_put_int(val, len, o->mcast_loop);
+	case IPV6_MULTICAST_IF:
+		return sockopt_put_int(val, len, o->mcast_dev ? (int)o->mcast_dev->index : 0);
+	case IPV6_MTU:
+		return path_mtu(s, val, len);
+	}
+	return -ENOPROTOOPT;
+}
+
+int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
+{
+	if (level == SOL_IP)
+		return get_v4(s, name, val, len);
+	if (level == SOL_IPV6 && s->family == AF_INET6)
+		return get_v6(s, name, val, len);
+	return -ENOPROTOOPT;
+}
+
+int ip_bind_device(struct sock *s, const void *val, unsigned len)
+{
+	char name[16] = "";
+	struct netdev *dev;
+
+	memcpy(name, val, min_t(unsigned, len, sizeof(name) - 1));
+	if (!name[0]) {
+		s->ip.bound = NULL;
+		return 0;
+	}
+	dev = netdev_by_name(name);
+	if (!dev)
+		return -ENODEV;
+	s->ip.bound = dev;
+	return 0;
+}

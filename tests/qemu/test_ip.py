@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""The IP layer over a tap device in a network namespace of its own: the host's kernel and scapy are the peers.
+
+Each test boots once; the host's side is a shell text that runs in the namespace
+when the guest is ready (t0 has 192.168.77.1 and fd77::1, the guest .2 and ::2).
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import ROOT, TALLY
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                                reason="tap devices need root and /dev/net/tun")
+
+SETUP = """
+ip link set lo up && ip tuntap add t0 mode tap && ip addr add 192.168.77.1/24 dev t0 &&
+ip addr add fd77::1/64 dev t0 nodad && ip link set t0 up || exit 77
+"""
+
+
+def tap(guest, host, *args):
+    """Runs both texts; returns (guest's lines, host's output). Fails if either does."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "guest")
+        script = SETUP + f"""
+{TALLY} run --smp 2 --mem 512M --net tap:t0 --timeout 80 {" ".join(args)} \
+ --append 'ip=192.168.77.2::192.168.77.1:255.255.255.0::eth0:off' --exec "$GUEST" > {out} 2>&1 & guest=$!
+n=0; until grep -q '^READY' {out} || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
+( set -e; {host}
+)
+status=$?
+wait $guest || {{ echo "guest: status $?"; status=1; }}
+exit $status
+"""
+        text = ("ifconfig eth0 add fd77::2/64; n=0; until ping6 -c 1 -W 1 fd77::1 > /dev/null || [ $n -gt 20 ];"
+                "do n=$((n+1)); sleep 0.3; done; echo READY; " + guest)
+        done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True, cwd=ROOT,
+                              stdin=subprocess.DEVNULL, timeout=120, check=False, env={**os.environ, "GUEST": text})
+        lines = open(out, encoding="utf-8").read() if os.path.exists(out) else ""
+        if done.returncode == 77 or "unshare" in done.stderr:
+            pytest.skip("no network namespace: " + done.stderr)
+        assert done.returncode == 0, done.stdout + done.stderr + lines
+        return lines, done.stdout
+
+
+def scapy(text):
+    """Shell words that run a scapy program in the namespace; it ends with an exit status."""
+    head = ("import sys\nfrom scapy.all import *\nconf.verb = 0\nMAC = getmacbyip('192.168.77.2')\n"
+            "def eth(p): return Ether(dst=MAC) / p\n"
+            "def ask(p, **k): return srp1(eth(p), iface='t0', timeout=3, **k)\n"
+            "def send2(*ps): sendp([eth(p) for p in ps], iface='t0')\n")
+    return "python3 -W ignore - <<'SCAPY'\n" + head + text + "\nSCAPY\n"
+
+
+def counters(lines):
+    return {m[1]: int(m[2]) for m in re.finditer(r"^(\w+) (\d+)$", lines, re.MULTILINE)}
+
+
+def test_ping_large():
+    """65 000 bytes of payload, both families, both directions."""
+    lines, host = tap(
+        "sleep 1; ping -c 2 -s 65000 192.168.77.1; ping6 -c 2 -s 65000 fd77::1; cat /proc/tally/net",
+        "ping -c 3 -i 0.2 -s 65000 192.168.77.2; ping -6 -c 3 -i 0.2 -s 65000 fd77::2; ping -c 1 -s 65507 192.168.77.2")
+    assert host.count(" 0% packet loss") == 3, host
+    assert lines.count("2 packets received, 0% packet loss") == 2, lines
+    assert counters(lines)["frag_bad"] == 0
+
+
+def test_datagrams():
+    """UDP datagrams of nearly 64 KiB, to the guest and back."""
+    lines, _ = tap(
+        "nc -u -l -p 7000 -w 3 > /tmp/f; ls -l /tmp/f",
+        scapy("import socket\nfor fam, a in ((socket.AF_INET, '192.168.77.2'),):\n"
+              "  s = socket.socket(fam, socket.SOCK_DGRAM)\n  s.sendto(b'x' * 65000, (a, 7000))"))
+    assert " 65000 " in lines, lines
+
+
+def test_fragment_attacks():
+    """Overlaps, lies about lengths, floods of first fragments; honest traffic goes on and memory comes back."""
+    lines, host = tap(
+        "sleep 9; cat /proc/tally/net; cat /proc/net/sockstat", scapy("""
+data = bytes(range(256)) * 8
+def echo4(n): return raw(ICMP(type=8, id=n, seq=1) / data)
+def echo6(n): return raw(IPv6(src='fd77::1', dst='fd77::2') / ICMPv6EchoRequest(id=n, seq=1, data=data))[40:]
+def f4(n, d, off, more): return IP(src='192.168.77.1', dst='192.168.77.2', id=n, frag=off // 8, flags=more, proto=1) / d
+def f6(n, d, off, more): return IPv6(src='fd77::1', dst='fd77::2') / IPv6ExtHdrFragment(id=n, offset=off // 8, m=more, nh=58) / d
+MAC = MAC or 'ff:ff:ff:ff:ff:ff'
+for f, e in ((f4, echo4), (f6, echo6)):
+    d = e(7)
+    sniffer = AsyncSniffer(iface='t0', filter='src host 192.168.77.2 or src host fd77::2'); sniffer.start(); time.sleep(0.5)
+    send2(f(1, d[:1000], 0, 1), f(1, d[992:1800], 992, 1), f(1, d[1800:], 1800, 0))   # overlap
+    send2(f(2, d[:1000], 0, 1), f(2, d[:1000], 0, 1), f(2, d[1000:], 1000, 0))        # duplicate: fine
+    send2(f(3, d[1000:], 1000, 0), f(3, d[:1000], 0, 1))                              # backwards: fine
+    send2(f(4, d[:1000], 65528, 0), f(4, d[:1000], 0, 1))                             # beyond 64 KiB
+    for i in range(300):
+        send2(f(100 + i, d[:1000], 8, 1))
+    time.sleep(0.5)
+    got = [p for p in sniffer.stop() if (p.haslayer(ICMP) and p[ICMP].type == 0) or p.haslayer(ICMPv6EchoReply)
+           or (p.haslayer(IPv6ExtHdrFragment) and p[IPv6ExtHdrFragment].offset == 0 and raw(p[IPv6ExtHdrFragment].payload)[:1] == b'\\x81')]
+    first = [p for p in got if not (p.haslayer(IP) and p[IP].frag)]
+    print('replies', len(first))
+"""))
+    assert host.count("replies 2") == 2, host + lines
+    c = counters(lines)
+    assert c["frag_bad"] >= 4 and c["frag_no_memory"] == 0
+
+
+def test_path_mtu():
+    """A router on the way that takes less: the guest's datagrams follow, a lie is not believed."""
+    lines, host = tap("sleep 6; cat /proc/tally/net", scapy("""
+def ping(size): return IP(src='192.168.77.1', dst='192.168.77.2') / ICMP(id=5) / (b'x' * size)
+r = ask(ping(1000)); print('df', bool(r[IP].flags & 2))
+q = IP(src='192.168.77.2', dst='192.168.77.1') / UDP(sport=9, dport=9)
+send2(IP(src='192.168.77.1', dst='192.168.77.2') / ICMP(type=3, code=4, nexthopmtu=600) / q)
+r = ask(ping(1400)); print('whole', not r[IP].flags & 1)
+r = ask(IP(src='192.168.77.1', dst='192.168.77.2') / UDP(sport=9, dport=9)); print('unreachable', r[ICMP].type, r[ICMP].code)
+r = ask(IP(src='192.168.77.1', dst='192.168.77.2', proto=253) / b'abcd'); print('protocol', r[ICMP].type, r[ICMP].code)
+"""))
+    assert "whole True" in host and "unreachable 3 3" in host and "protocol 3 2" in host, host
+    assert counters(lines)["pmtu_lowered"] == 0
