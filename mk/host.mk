@@ -18,7 +18,7 @@ HOST_CORE     := $(addprefix kernel/,sched.c thread.c lock.c lock_debug.c lockst
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
 
 HOST_NET := $(addprefix mm/,bootmem.c page_alloc.c page_stats.c each_cpu.c slab.c slab_slow.c kmalloc.c \
-	iov.c) $(filter-out $(addprefix net/,if_ioctl.c if_proc.c proc.c sock_file.c sys_socket.c), \
+	iov.c) $(filter-out $(addprefix net/,cmsg.c if_ioctl.c if_proc.c proc.c sock_file.c sys_socket.c), \
 	$(wildcard net/*.c))
 
 HOST_CFLAGS := -std=gnu11 -g -I. -Iarch/host -DTALLY_HOSTED -D_GNU_SOURCE -DCONFIG_DEBUG=1 \
