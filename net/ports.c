@@ -14,6 +14,7 @@ int port_table_init(struct port_table *t)
 	for (unsigned i = 0; i < PORT_BUCKETS; i++) {
 		spin_init(&t->buckets[i].lock, "port_bucket");
 		list_init(&t->buckets[i].users);
+		list_init(&t->buckets[i].holds);
 	}
 	return 0;
 }
@@ -42,12 +43,34 @@ static bool conflict(const struct port_user *a, const struct port_user *b)
 	return !(a->reuseaddr && b->reuseaddr && !a->listening && !b->listening);
 }
 
-static bool port_free(struct port_bucket *pb, struct port_user *u, uint16_t port)
+static bool conflict_hold(const struct port_user *u, const struct port_hold *h)
+{
+	struct port_user as = {
+		.addr = h->addr, .v6only = true, .reuseaddr = h->reuseaddr, .reuseport = h->reuseport
+	};
+
+	return conflict(u, &as);
+}
+
+static bool port_unbound(struct port_bucket *pb, const struct port_user *u, uint16_t port)
 {
 	struct port_user *o;
 
 	list_for_each_entry (o, &pb->users, link) {
 		if (o->port == port && o != u && conflict(u, o))
+			return false;
+	}
+	return true;
+}
+
+static bool port_free(struct port_bucket *pb, const struct port_user *u, uint16_t port)
+{
+	struct port_hold *h;
+
+	if (!port_unbound(pb, u, port))
+		return false;
+	list_for_each_entry (h, &pb->holds, link) {
+		if (h->port == port && conflict_hold(u, h))
 			return false;
 	}
 	return true;
@@ -116,10 +139,109 @@ int port_set_listening(struct port_table *t, struct port_user *u, bool on)
 
 	spin_lock(&pb->lock);
 	u->listening = on;
-	if (on && !port_free(pb, u, u->port)) {
+	/* bind() has settled it with the connections: only who listens beside counts now. */
+	if (on && !port_unbound(pb, u, u->port)) {
 		u->listening = false;
 		ret = -EADDRINUSE;
 	}
 	spin_unlock(&pb->lock);
 	return ret;
+}
+
+/* Under the bucket's lock. */
+static struct port_hold *find_hold(struct port_bucket *pb, const struct ip_addr *addr, uint16_t port,
+				   bool reuseaddr, bool reuseport)
+{
+	struct port_hold *h;
+
+	list_for_each_entry (h, &pb->holds, link) {
+		if (h->port == port && h->reuseaddr == reuseaddr && h->reuseport == reuseport &&
+		    addr_equal(&h->addr, addr))
+			return h;
+	}
+	return NULL;
+}
+
+/* Under the bucket's lock: takes a hold, with *@spare if there is none yet (then *@spare is NULL). */
+static struct port_hold *take_hold(struct port_bucket *pb, const struct ip_addr *addr, uint16_t port,
+				   bool reuseaddr, bool reuseport, struct port_hold **spare)
+{
+	struct port_hold *h = find_hold(pb, addr, port, reuseaddr, reuseport);
+
+	if (!h && *spare) {
+		h = *spare;
+		*spare = NULL;
+		h->addr = *addr;
+		h->port = port;
+		h->reuseaddr = reuseaddr;
+		h->reuseport = reuseport;
+		h->users = 0;
+		list_add_tail(&h->link, &pb->holds);
+	}
+	if (h)
+		h->users++;
+	return h;
+}
+
+struct port_hold *port_hold_get(struct port_table *t, const struct ip_addr *addr, uint16_t port,
+				bool reuseaddr, bool reuseport)
+{
+	struct port_bucket *pb = port_bucket(t, port);
+	struct port_hold *h, *spare = NULL;
+
+	spin_lock(&pb->lock);
+	h = take_hold(pb, addr, port, reuseaddr, reuseport, &spare);
+	spin_unlock(&pb->lock);
+	if (h)
+		return h;
+	spare = kmalloc(sizeof(*spare), GFP_ATOMIC | GFP_NOWARN);
+	if (!spare)
+		return NULL;
+	spin_lock(&pb->lock);
+	h = take_hold(pb, addr, port, reuseaddr, reuseport, &spare);
+	spin_unlock(&pb->lock);
+	kfree(spare);
+	return h;
+}
+
+void port_hold_put(struct port_table *t, struct port_hold *h)
+{
+	struct port_bucket *pb;
+	bool last;
+
+	if (!h)
+		return;
+	pb = port_bucket(t, h->port);
+	spin_lock(&pb->lock);
+	last = --h->users == 0;
+	if (last)
+		list_del(&h->link);
+	spin_unlock(&pb->lock);
+	if (last)
+		kfree(h);
+}
+
+int port_pick(struct port_table *t, const struct ip_addr *addr,
+	      bool (*try)(struct port_user *u, uint16_t port, void *arg), void *arg,
+	      struct port_hold **out)
+{
+	const unsigned range = EPHEMERAL_LAST - EPHEMERAL_FIRST + 1;
+	struct port_hold *spare = kmalloc(sizeof(*spare), GFP_KERNEL);
+	struct port_user u = { .addr = *addr, .v6only = true };
+	unsigned at = net_random() % range;
+
+	*out = NULL;
+	if (!spare)
+		return -ENOBUFS;
+	for (unsigned i = 0; i < range && !*out; i++, at = at + 1 == range ? 0 : at + 1) {
+		uint16_t port = (uint16_t)(EPHEMERAL_FIRST + at);
+		struct port_bucket *pb = port_bucket(t, port);
+
+		spin_lock(&pb->lock);
+		if (port_unbound(pb, &u, port) && try(&u, port, arg))
+			*out = take_hold(pb, addr, port, false, false, &spare);
+		spin_unlock(&pb->lock);
+	}
+	kfree(spare);
+	return *out ? 0 : -EADDRNOTAVAIL;
 }

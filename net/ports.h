@@ -7,7 +7,12 @@
  *            never do.
  * Rules:     two sockets conflict if port and address overlap, unless both said
  *            SO_REUSEADDR and neither listens, or both said SO_REUSEPORT.
- *            Connections made by accept() and those in TIME_WAIT hold no port.
+ *            Connections made by accept() or by connect() without bind(), and
+ *            TIME_WAIT, share a hold: one object for all with the same port,
+ *            address and options, so nothing here grows with their number.  A
+ *            hold conflicts with bind() by the same rules, not with other holds:
+ *            those differ in the peer.
+ * Locks:     a bucket's lock protects both of its lists and what they hold.
  */
 #ifndef NET_PORTS_H
 #define NET_PORTS_H
@@ -22,7 +27,8 @@
 
 struct port_bucket {
 	struct spinlock lock;
-	struct list_head users;
+	struct list_head users; /* port_user.link */
+	struct list_head holds; /* port_hold.link */
 };
 struct port_table {
 	struct port_bucket *buckets;
@@ -32,6 +38,14 @@ struct port_user {
 	struct ip_addr addr;
 	uint16_t port; /* 0: not bound */
 	bool v6only, reuseaddr, reuseport, listening;
+};
+
+struct port_hold {
+	struct list_head link;
+	struct ip_addr addr; /* [I] never a wildcard */
+	uint16_t port;       /* [I] */
+	bool reuseaddr, reuseport; /* [I] */
+	unsigned users;      /* under the bucket's lock; the last one frees it */
 };
 
 int port_table_init(struct port_table *t); /* -ENOMEM */
@@ -47,6 +61,21 @@ int port_table_init(struct port_table *t); /* -ENOMEM */
 int port_bind(struct port_table *t, struct port_user *u, uint16_t port,
 	      bool (*try)(struct port_user *u, uint16_t port, void *arg), void *arg);
 void port_release(struct port_table *t, struct port_user *u);
+/* A hold on @port of @addr; NULL without memory.  Context: thread; never sleeps. */
+struct port_hold *port_hold_get(struct port_table *t, const struct ip_addr *addr, uint16_t port,
+				bool reuseaddr, bool reuseport);
+void port_hold_put(struct port_table *t, struct port_hold *h); /* NULL is fine */
+/**
+ * port_pick - an ephemeral port for connect() without bind()
+ * @try: as for port_bind(); u has addr only
+ * @out: the hold on it; its port is the one chosen
+ *
+ * The port may be held by other connections, but nobody may have bound it.
+ * Return: 0, -EADDRNOTAVAIL, -ENOBUFS.
+ */
+int port_pick(struct port_table *t, const struct ip_addr *addr,
+	      bool (*try)(struct port_user *u, uint16_t port, void *arg), void *arg,
+	      struct port_hold **out);
 /* listen(): -EADDRINUSE if somebody else listens already. */
 int port_set_listening(struct port_table *t, struct port_user *u, bool on);
 

@@ -120,24 +120,14 @@ enum tcp_ca { CA_OPEN, CA_CWR, CA_RECOVERY, CA_LOSS }; /* tcp_cong.c */
 enum tcp_frto { FRTO_OFF, FRTO_FIRST, FRTO_SECOND };
 
 struct tcp_sock;
-struct tcp_req;
-
-/* What only a listener has. lock protects all of it. */
-struct tcp_listener {
-	struct spinlock lock;
-	struct list_head accept; /* tcp_sock.accept_link: established, waiting for accept() */
-	_Atomic unsigned nr_accept;
-	unsigned nr_syn;
-	unsigned backlog;
-	bool closed;
-	struct list_head reqs; /* tcp_req.link */
-};
+struct tcp_listener; /* net/tcp_listen.h */
 
 struct tcp_sock {
 	struct sock sk;
 	struct ep ep;
 	struct sock_own own;
-	struct port_user port;
+	struct port_user port;      /* bound by bind() or listen() */
+	struct port_hold *hold;     /* [o] else: the port of an accepted or connected one */
 
 	_Atomic int state;      /* [o] to write; enum tcp_state */
 	bool orphan;            /* [o] the file is gone */
@@ -374,14 +364,15 @@ void tcp_timer_event(struct tcp_sock *tp);  /* owned: do what is due */
 void tcp_timer_stop(struct tcp_sock *tp);
 void tcp_rto_restart(struct tcp_sock *tp, uint64_t now);
 
-/* tcp_listen.c */
+/* tcp_listen.c, tcp_req.c; more in net/tcp_listen.h */
+unsigned tcp_accept_waiting(const struct tcp_sock *l, unsigned *backlog); /* NULL is fine */
+uint32_t tcp_local_mss(const struct netdev *dev, const struct ip_addr *a); /* what we take from there */
 int tcp_listen(struct sock *s, int backlog);
 int tcp_accept(struct sock *s, struct sock **out, bool nonblock);
 void tcp_listen_input(struct tcp_sock *l, struct pbuf *p);    /* consumes p, not the reference */
 void tcp_req_input(struct ep *e, struct pbuf *p);             /* the same */
 void tcp_listen_close(struct tcp_sock *l);
 void tcp_req_free(struct ep *e);
-int tcp_listen_init(void);
 uint32_t tcp_isn(const struct ep *e, uint64_t now);
 
 /* tcp_timewait.c */

@@ -115,9 +115,8 @@ static void fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
 	i->ato = TCP_DELACK / 1000;
 	i->snd_mss = tp->mss;
 	i->rcv_mss = tp->mss;
-	if (i->state == TCP_LISTEN && tp->listener) {
-		i->unacked = atomic_load_explicit(&tp->listener->nr_accept, memory_order_relaxed);
-		i->sacked = tp->listener->backlog;
+	if (i->state == TCP_LISTEN) {
+		i->unacked = tcp_accept_waiting(tp, &i->sacked);
 		return;
 	}
 	if (tp->mss) {

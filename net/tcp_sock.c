@@ -3,7 +3,7 @@
  * TCP sockets: life, ownership, and the calls that open and close connections.
  */
 #include "net/ether.h"
-#include "net/tcp.h"
+#include "net/tcp_listen.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
 #include "mm/slab.h"
@@ -56,11 +56,18 @@ static void tcp_free_rcu(struct rcu_head *h)
 	kmem_cache_free(tcp_cache, tp);
 }
 
+static void release_port(struct tcp_sock *tp)
+{
+	port_release(&tcp_ports, &tp->port);
+	port_hold_put(&tcp_ports, tp->hold);
+	tp->hold = NULL;
+}
+
 void tcp_put(struct tcp_sock *tp)
 {
 	if (atomic_fetch_sub_explicit(&tp->ep.refs, 1, memory_order_acq_rel) != 1)
 		return;
-	port_release(&tcp_ports, &tp->port);
+	release_port(tp);
 	tcp_free_txq(tp);
 	tcp_free_rxq(tp);
 	pqueue_purge(&tp->outq);
@@ -158,7 +165,7 @@ void tcp_done(struct tcp_sock *tp)
 	tcp_timer_stop(tp);
 	tcp_free_txq(tp);
 	ep_remove(&tp->ep);
-	port_release(&tcp_ports, &tp->port);
+	release_port(tp);
 	if (tp->orphan)
 		tcp_free_rxq(tp);
 	tp->wake_rd = true;
@@ -228,7 +235,6 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 {
 	struct connect_try t = { .tp = tp };
 	uint64_t now = clock_ns();
-	unsigned mtu;
 	struct route rt;
 	int ret;
 
@@ -251,15 +257,14 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 		return -ENETUNREACH;
 	t.reuse_tw = tp->loopback;
 	if (!tp->port.port) {
-		tp->port.addr = tp->ep.laddr;
-		tp->port.v6only = true;
-		ret = port_bind(&tcp_ports, &tp->port, 0, connect_port_free, &t);
+		ret = port_pick(&tcp_ports, &tp->ep.laddr, connect_port_free, &t, &tp->hold);
 		if (ret)
-			return -EADDRNOTAVAIL;
+			return ret;
 	}
-	tp->ep.lport = tp->port.port;
-	mtu = addr_is_v4(&tp->ep.raddr) ? min(rt.dev->mtu, 65535u) : rt.dev->mtu;
-	tp->adv_mss = mtu - ip_header_len(&tp->ep.raddr) - 20;
+	tp->ep.lport = tp->hold ? tp->hold->port : tp->port.port;
+	tp->adv_mss = tcp_local_mss(rt.dev, &tp->ep.raddr);
+	if (tp->user_mss)
+		tp->adv_mss = min(tp->adv_mss, tp->user_mss);
 	tp->peer_mss = addr_is_v4(&tp->ep.raddr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
 	tcp_set_mss(tp);
 	tcp_cong_init(tp);
@@ -288,7 +293,7 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 fail:
 	tcp_set_state(tp, TCP_CLOSE);
 	tcp_free_txq(tp);
-	port_release(&tcp_ports, &tp->port);
+	release_port(tp);
 	return ret;
 }
 
@@ -479,9 +484,7 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 	poll_wait(f, &s->wr, pt);
 	state = tcp_state(tp);
 	if (state == TCP_LISTEN)
-		return tp->listener && atomic_load_explicit(&tp->listener->nr_accept, memory_order_acquire) ?
-			       EPOLLIN | EPOLLRDNORM :
-			       0;
+		return tcp_accept_waiting(tp, NULL) ? EPOLLIN | EPOLLRDNORM : 0;
 	shut = sock_shut(s);
 	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) || state == TCP_CLOSE)
 		ev |= EPOLLHUP;
@@ -547,7 +550,7 @@ static const struct sock_ops tcp_ops = {
 void tcp_init(void)
 {
 	tcp_cache = kmem_cache_create("tcp_sock", sizeof(struct tcp_sock), CACHE_LINE, SLAB_ACCOUNT);
-	if (!tcp_cache || tcp_hash_init() || tcp_output_init() || tcp_listen_init() ||
+	if (!tcp_cache || tcp_hash_init() || tcp_output_init() || tcp_req_init() ||
 	    tcp_timewait_init())
 		panic("tcp: no memory for the tables");
 }

@@ -25,6 +25,7 @@ struct tcp_tw {
 	uint32_t rcv_nxt, snd_nxt, ts_recent, rcv_wnd;
 	uint8_t opts;
 	uint64_t since_ns, expires_ns;
+	struct port_hold *hold; /* NULL without memory for it */
 };
 
 struct tw_cpu {
@@ -69,6 +70,7 @@ void tcp_tw_kill(struct ep *e)
 	spin_unlock(&c->lock);
 	if (was) {
 		atomic_fetch_sub_explicit(&tw_count, 1, memory_order_relaxed);
+		port_hold_put(&tcp_ports, tw->hold);
 		ep_put(e);
 	}
 }
@@ -162,6 +164,7 @@ void tcp_time_wait(struct tcp_sock *tp, uint64_t now)
 	tw->snd_nxt = tp->snd_nxt;
 	tw->ts_recent = tp->ts_recent;
 	tw->opts = tp->opts;
+	tw->hold = port_hold_get(&tcp_ports, &tw->ep.laddr, tw->ep.lport, tp->sk.reuseaddr, tp->sk.reuseport);
 	tw->since_ns = now;
 	tw->expires_ns = now + TCP_TIMEWAIT;
 	atomic_fetch_add_explicit(&tw_count, 1, memory_order_relaxed);

@@ -138,6 +138,7 @@ static inline struct sock *t_listen(int family, uint16_t port, int backlog)
 	unsigned len = t_addr(&a, family, port);
 
 	HOST_CHECK(!IS_ERR(s));
+	s->reuseaddr = true; /* connections that have ended hold the port for a while */
 	HOST_CHECK_EQ(s->ops->bind(s, &a, len), 0);
 	HOST_CHECK_EQ(s->ops->listen(s, backlog), 0);
 	return s;

@@ -135,6 +135,7 @@ static struct sock *listener(void)
 	union sockaddr_any a;
 	unsigned len = addr_export(s->family, &us, PORT, &a);
 
+	s->reuseaddr = true;
 	HOST_CHECK_EQ(s->ops->bind(s, &a, len), 0);
 	HOST_CHECK_EQ(s->ops->listen(s, 5), 0);
 	return s;
@@ -435,6 +436,7 @@ static void open_body(void)
 	/* Crossing SYNs. */
 	s = tcp_create(v6 ? AF_INET6 : AF_INET);
 	len = addr_export(s->family, &us, PORT, &a);
+	s->reuseaddr = true;
 	HOST_CHECK_EQ(s->ops->bind(s, &a, len), 0);
 	len = addr_export(s->family, &peer, RPORT, &a);
 	HOST_CHECK_EQ(s->ops->connect(s, &a, len, true), -EINPROGRESS);
@@ -495,6 +497,7 @@ static void open_body(void)
 	/* Refused. */
 	s = tcp_create(v6 ? AF_INET6 : AF_INET);
 	len = addr_export(s->family, &us, PORT, &a);
+	s->reuseaddr = true;
 	HOST_CHECK_EQ(s->ops->bind(s, &a, len), 0);
 	len = addr_export(s->family, &peer, RPORT + 1, &a);
 	HOST_CHECK_EQ(s->ops->connect(s, &a, len, true), -EINPROGRESS);
