@@ -13,6 +13,7 @@
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/perf/perf.h"
+#include "kernel/ptrace.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
 #include "kernel/trace.h"
@@ -67,6 +68,7 @@ static bool leave_process(struct user_thread *u, int status)
 		stop_complete = true; /* the others had only us to wait for */
 	}
 	spin_unlock(&p->sighand->lock);
+	trace_thread_exit(u);
 	if (!last)
 		memcg_thread_exit(u); /* the last one stays until all is given back */
 	if (!last && p->nr_threads == 1)
@@ -215,6 +217,7 @@ static void become_zombie(struct process *p)
 	bool reap;
 
 	spin_lock(&process_lock);
+	trace_process_exit(p);
 	reparent_children(p, &reaped);
 	if (p->parent && p->parent->pgid != p->pgid && p->parent->sid == p->sid)
 		kill_if_orphaned(p->pgid, p, p->parent);

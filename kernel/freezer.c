@@ -8,6 +8,7 @@
  *        sighand->lock.
  */
 #include "kernel/freezer.h"
+#include "kernel/ptrace.h"
 #include "kernel/sighand.h"
 #include "mm/memcg_tree.h"
 
@@ -38,17 +39,34 @@ void freezer_count(bool frozen)
 	spin_unlock(&memcg_lock);
 }
 
+void freezer_leave(void)
+{
+	struct user_thread *u = current_user();
+	struct memcg *m;
+
+	spin_lock(&memcg_lock);
+	m = memcg_of_thread(u);
+	if (u->frozen && (!atomic_load_explicit(&m->freezing, memory_order_relaxed) ||
+			  kill_pending(current))) {
+		u->frozen = false;
+		m->nr_frozen--;
+		memcg_freeze_update(m);
+	}
+	spin_unlock(&memcg_lock);
+}
+
 void freezer_sleep(void)
 {
 	freezer_count(true);
 	for (;;) {
 		thread_prepare_sleep(THREAD_STOPPED);
-		if (!freezer_wants(current_user()) || kill_pending(current))
+		if (!freezer_wants(current_user()) || kill_pending(current) ||
+		    trace_wanted(current_user()))
 			break;
 		schedule();
 	}
 	thread_finish_sleep();
-	freezer_count(false);
+	freezer_leave();
 }
 
 void freezer_new_thread(struct user_thread *u)

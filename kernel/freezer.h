@@ -9,7 +9,9 @@
 bool freezer_wants(struct user_thread *u);
 /* The current thread counts as frozen, or no more: around sleeps that end by themselves only for SIGKILL. */
 void freezer_count(bool frozen);
-/* Sleeps until the group thaws or the thread is to end. */
+/* It counts as frozen no more, unless its group is still freezing: then it must call freezer_sleep() next. */
+void freezer_leave(void);
+/* Sleeps until the group thaws, the thread is to end or to stop for a tracer. */
 void freezer_sleep(void);
 /* A new thread, linked; process_lock held. */
 void freezer_new_thread(struct user_thread *u);

@@ -6,6 +6,7 @@
 #include "kernel/process_int.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/ptrace.h"
 #include "kernel/random.h"
 #include "kernel/string.h"
 #include "arch/x86_64/fpu.h"
@@ -67,6 +68,7 @@ struct process *process_alloc(void)
 	list_init(&p->sibling);
 	list_init(&p->threads);
 	list_init(&p->pgrp_link);
+	list_init(&p->tracees);
 	list_init(&p->memcg_link);
 	sigqueue_init(&p->pending);
 	wq_init(&p->child_wait, "child_wait");
@@ -254,6 +256,10 @@ char process_state_letter(struct process *p)
 	list_for_each_entry(u, &p->threads, group_link) {
 		enum thread_state s = thread_state_of(u->thread);
 
+		if (atomic_load_explicit(&u->trace, memory_order_relaxed) == TRACE_STOPPED) {
+			c = 't';
+			break;
+		}
 		if (s == THREAD_RUNNABLE) {
 			c = 'R';
 			break;

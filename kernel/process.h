@@ -50,6 +50,7 @@ struct process {
 	struct list_head children, sibling; /* child list of the parent */
 	struct list_head threads;           /* struct user_thread.group_link; see above */
 	struct list_head pgrp_link;         /* in the group's list (kernel/pid.c) */
+	struct list_head tracees;           /* user_thread.trace_link (kernel/ptrace.c) */
 	int nr_threads;                     /* as the list */
 	pid_t pgid, sid;
 	struct tty *tty;                    /* controlling terminal */
@@ -116,6 +117,10 @@ struct user_thread {
 	_Atomic(struct memcg *) memcg; /* the group it is in, RCU; changed under memcg's lock */
 	struct list_head memcg_link; /* memcg's lock */
 	bool frozen;                 /* sleeps for cgroup.freeze, or as good as that; written by the thread, memcg's lock */
+	struct process *tracer;      /* process_lock; NULL */
+	struct list_head trace_link; /* in its tracees; process_lock */
+	_Atomic uint8_t trace;       /* TRACE_* (kernel/ptrace.h); written under sighand->lock */
+	bool trace_reported;         /* wait4() has told the tracer of this stop; process_lock */
 	bool exec_killed;            /* ends because another thread calls execve() */
 	uintptr_t altstack_sp; size_t altstack_size; int altstack_flags;
 	uint32_t __user *clear_child_tid;
@@ -158,7 +163,7 @@ struct fs_context *process_fs_get(struct process *p);
 struct file *process_exe_get(struct process *p);
 /* CPU time of all its threads, past ones included. */
 void process_times(struct process *p, uint64_t *user_ns, uint64_t *system_ns);
-/* One letter as in /proc/PID/stat: R S D T Z. */
+/* One letter as in /proc/PID/stat: R S D T t Z X. */
 char process_state_letter(struct process *p);
 /* argv into @buf, NUL-separated; bytes copied. */
 size_t process_cmdline(struct process *p, char *buf, size_t n);

@@ -12,6 +12,7 @@
  */
 #include "kernel/sighand.h"
 #include "kernel/freezer.h"
+#include "kernel/ptrace.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
@@ -70,7 +71,7 @@ void signal_recalc(struct user_thread *u)
 {
 	struct process *p = u->process;
 	uint64_t pending = (u->pending.mask | p->pending.mask) & ~u->blocked;
-	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(u) ||
+	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(u) || trace_wanted(u) ||
 		    (p->stop_sig && !atomic_load_explicit(&u->stopped, memory_order_relaxed));
 
 	if (work)

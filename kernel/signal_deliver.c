@@ -9,6 +9,7 @@
  */
 #include "kernel/sighand.h"
 #include "kernel/freezer.h"
+#include "kernel/ptrace.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 #include "kernel/string.h"
@@ -302,6 +303,10 @@ void signal_deliver(struct regs *r)
 		}
 		if (p->stop_sig) {
 			stop_here(u);
+			continue;
+		}
+		if (trace_wanted(u)) {
+			trace_stop(u);
 			continue;
 		}
 		/* A SIGSTOP that was sent before comes first: stopped is as good as frozen. */

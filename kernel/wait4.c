@@ -7,6 +7,7 @@
  */
 #include "kernel/process_int.h"
 #include "kernel/errno.h"
+#include "kernel/ptrace.h"
 #include "kernel/rusage.h"
 #include "kernel/string.h"
 #include "kernel/syscall.h"
@@ -100,14 +101,48 @@ static bool look_at(struct wait_request *w, struct process *p, struct process *m
 	return found;
 }
 
+/* Has a thread that the caller traces stopped for it?  process_lock held. */
+static bool look_at_tracee(struct wait_request *w, struct user_thread *u)
+{
+	if (atomic_load_explicit(&u->trace, memory_order_relaxed) != TRACE_STOPPED ||
+	    u->trace_reported)
+		return false;
+	u->trace_reported = !(w->options & WNOWAIT);
+	w->wait_status = trace_stop_status();
+	w->code = CLD_TRAPPED;
+	w->status = w->wait_status >> 8;
+	w->pid = u->thread->tid;
+	w->uid = u->process->uid;
+	return true;
+}
+
+static int scan_tracees(struct wait_request *w, struct process *me)
+{
+	struct user_thread *u;
+	int r = -ECHILD;
+
+	list_for_each_entry(u, &me->tracees, trace_link) {
+		if ((w->type == P_PID && u->thread->tid != w->id) ||
+		    (w->type == P_PGID && u->process->pgid != w->id))
+			continue;
+		r = 0;
+		if (look_at_tracee(w, u))
+			return 1;
+	}
+	return r;
+}
+
 /* 1: answered; 0: not yet; -ECHILD: never. */
 static int scan(struct wait_request *w)
 {
 	struct process *me = current->process, *p;
-	int r = -ECHILD;
+	int r;
 
 	spin_lock(&process_lock);
+	r = scan_tracees(w, me);
 	list_for_each_entry(p, &me->children, sibling) {
+		if (r == 1)
+			break;
 		if (!matches(w, p))
 			continue;
 		r = 0;
