@@ -13,16 +13,37 @@
 #define CG_RAW      (1u << 3) /* written text keeps its white space */
 #define CG_NOTIFIES(file) (1u << 4 | (MEMCG_NOTIFY_##file) << 5) /* changes can be watched */
 #define CG_NOTIFY   (1u << 4)
+#define CG_DELEGATED (1u << 8) /* nsdelegate leaves it to the name space whose root it is in */
 static inline enum memcg_notify cg_notify_of(unsigned flags)
 {
-	return flags >> 5;
+	return flags >> 5 & 7;
 }
+_Static_assert(NR_MEMCG_NOTIFY <= 8, "three bits of flags");
+
+/* Mount options (fs/cgroup_mount.c). */
+#define CG_OPT_NSDELEGATE    (1u << 0)
+#define CG_OPT_FAVORDYNMODS  (1u << 1)
+#define CG_OPT_LOCALEVENTS   (1u << 2)
+#define CG_OPT_RECURSIVEPROT (1u << 3)
+bool cg_option(unsigned bit);
+int cg_options_set(const char *data); /* 0, -EINVAL; NULL: none */
+void cg_options_show(const struct super *s, struct seq *out);
+
+/* fs/cgroup_ns.c */
+struct memcg *cgroup_ns_root(struct process *p); /* referenced; NULL: the kernel's */
+void cgroup_ns_fork(struct process *child, struct process *parent, bool new_ns);
+void cgroup_ns_exit(struct process *p);
+int cgroup_ns_unshare(void);                     /* 0, -EPERM */
+bool cgroup_is_below(const struct memcg *m, const struct memcg *top); /* or @top itself */
+/* Path of @m as seen from @root, both held: 0, -ENAMETOOLONG. */
+int cgroup_path_from(struct memcg *root, struct memcg *m, char *buf, size_t n);
 
 struct cg_node;
 /* An open file of a group. */
 struct cg_opened {
 	struct cg_node *node; /* the inode's */
 	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
+	struct memcg *ns;     /* root of what he saw; referenced */
 	uint32_t seq;         /* the file's event_seq when last read */
 };
 

@@ -18,24 +18,31 @@ static int procs_show(struct seq *s, struct memcg *m)
 	return 0;
 }
 
+static bool may_write_procs(struct memcg *m, uint32_t euid)
+{
+	struct memcg_attr *a = cg_attr_find(m, cg_file_ino(m, &cg_core_files[CG_PROCS]));
+
+	return a && ((a->uid == euid && a->mode & 0200) || a->mode & 0002);
+}
+
 /* May a process go from one group to another?  As the one who opened the file, at what both are under. */
 static int may_move(struct memcg *from, struct memcg *to, void *arg)
 {
 	struct cg_opened *o = arg;
-	struct memcg_attr *a;
+	struct memcg *source = from, *target = to;
 
-	if (!o->euid)
-		return 0;
 	while (from != to) {
 		if (from->depth >= to->depth)
 			from = from->parent;
 		else
 			to = to->parent;
 	}
-	a = cg_attr_find(from, cg_file_ino(from, &cg_core_files[CG_PROCS]));
-	if (a && ((a->uid == o->euid && a->mode & 0200) || a->mode & 0002))
-		return 0;
-	return -EACCES;
+	if (o->euid && !may_write_procs(from, o->euid))
+		return -EACCES;
+	if (cg_option(CG_OPT_NSDELEGATE) &&
+	    (!cgroup_is_below(source, o->ns) || !cgroup_is_below(target, o->ns)))
+		return -ENOENT;
+	return 0;
 }
 
 static int attach(struct cg_opened *o, char *text, bool thread)
@@ -212,7 +219,7 @@ static int kill_write(struct memcg *m, char *text)
 }
 
 const struct cg_file cg_core_files[] = {
-	[CG_PROCS] = { "cgroup.procs", 0644, 0, procs_show, NULL, procs_write },
+	[CG_PROCS] = { "cgroup.procs", 0644, CG_DELEGATED, procs_show, NULL, procs_write },
 	{ "cgroup.controllers", 0444, 0, controllers_show, NULL, NULL },
 	{ "cgroup.events", 0444, CG_NOT_ROOT | CG_NOTIFIES(CGROUP), cgroup_events_show, NULL, NULL },
 	{ "cgroup.freeze", 0644, CG_NOT_ROOT, freeze_show, freeze_write, NULL },
@@ -220,8 +227,8 @@ const struct cg_file cg_core_files[] = {
 	{ "cgroup.max.depth", 0644, 0, max_depth_show, max_depth_write, NULL },
 	{ "cgroup.max.descendants", 0644, 0, max_descendants_show, max_descendants_write, NULL },
 	{ "cgroup.stat", 0444, 0, cgroup_stat_show, NULL, NULL },
-	{ "cgroup.subtree_control", 0644, 0, subtree_show, subtree_write, NULL },
-	{ "cgroup.threads", 0644, 0, threads_show, NULL, threads_write },
+	{ "cgroup.subtree_control", 0644, CG_DELEGATED, subtree_show, subtree_write, NULL },
+	{ "cgroup.threads", 0644, CG_DELEGATED, threads_show, NULL, threads_write },
 	{ "cgroup.type", 0644, CG_NOT_ROOT, type_show, type_write, NULL },
 };
 const unsigned nr_cg_core_files = ARRAY_SIZE(cg_core_files);

@@ -185,8 +185,8 @@ const struct cg_file cg_memory_files[] = {
 	{ "memory.low", 0644, CG_NOT_ROOT | CG_MEMORY, low_show, low_write, NULL },
 	{ "memory.max", 0644, CG_NOT_ROOT | CG_MEMORY, max_show, max_write, NULL },
 	{ "memory.min", 0644, CG_NOT_ROOT | CG_MEMORY, min_show, min_write, NULL },
-	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY, oom_group_show, oom_group_write, NULL },
+	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY | CG_DELEGATED, oom_group_show, oom_group_write, NULL },
 	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL, NULL },
-	{ "memory.reclaim", 0200, CG_MEMORY, NULL, reclaim_write, NULL },
+	{ "memory.reclaim", 0200, CG_MEMORY | CG_DELEGATED, NULL, reclaim_write, NULL },
 };
 const unsigned nr_cg_memory_files = ARRAY_SIZE(cg_memory_files);

@@ -252,6 +252,9 @@ static ssize_t file_write(const char *text, size_t len, void *arg)
 		return 0;
 	if (cg_stale_node(n))
 		return -ENODEV;
+	if (cg_option(CG_OPT_NSDELEGATE) && !(n->file->flags & CG_DELEGATED) && o->ns->parent &&
+	    o->ns == n->group)
+		return -EPERM;
 	if (!(n->file->flags & CG_RAW)) {
 		while (from < end && is_blank(*from))
 			from++;
@@ -274,6 +277,13 @@ static struct cg_opened *opened(struct file *f)
 	return text_arg(f);
 }
 
+static void opened_free(struct cg_opened *o)
+{
+	if (o)
+		memcg_put(o->ns);
+	kfree(o);
+}
+
 static int cg_open(struct inode *i, struct file *f)
 {
 	struct cg_node *n = node_of(i);
@@ -283,12 +293,13 @@ static int cg_open(struct inode *i, struct file *f)
 	if (o) {
 		o->node = n;
 		o->euid = current->process ? current->process->euid : 0;
+		o->ns = cgroup_ns_root(current->process);
 		o->seq = event_seq(n);
 		err = text_open(f, n->file->show ? file_show : NULL,
 				n->file->write || n->file->write_as ? file_write : NULL, o);
 	}
 	if (err)
-		kfree(o);
+		opened_free(o);
 	return err;
 }
 
@@ -297,7 +308,7 @@ static void cg_release(struct file *f)
 	struct cg_opened *o = opened(f);
 
 	text_release(f);
-	kfree(o);
+	opened_free(o);
 }
 
 static ssize_t cg_read(struct file *f, struct iov_iter *to, loff_t *pos)
@@ -371,19 +382,23 @@ static int cg_statfs(struct super *s, uint64_t out[6])
 	return 0;
 }
 
-/* Every mount shows the same tree. */
+/* Every mount shows the same tree, or what the name space has of it. */
 static int cg_mount(struct fs_type *t, const char *source, const char *data, struct super **out)
 {
-	struct super *s = super_alloc(t, source, data);
+	struct super *s;
 	struct inode *i;
-	int err = -ENOMEM;
+	int err = cg_options_set(data);
 
+	if (err)
+		return err;
+	s = super_alloc(t, source, NULL);
 	if (!s)
 		return -ENOMEM;
-	memcg_get(memcg_root);
-	i = cg_inode(s, S_IFDIR | 0755, memcg_root, NULL);
+	err = -ENOMEM;
+	i = cg_inode(s, S_IFDIR | 0755, cgroup_ns_root(current->process), NULL);
 	if (i) {
 		s->statfs = cg_statfs;
+		s->show_options = cg_options_show;
 		err = super_set_root(s, i);
 	}
 	if (err) {
@@ -394,7 +409,12 @@ static int cg_mount(struct fs_type *t, const char *source, const char *data, str
 	return 0;
 }
 
-static struct fs_type cg_type = { .name = "cgroup2", .mount = cg_mount };
+static int cg_remount(struct super *s, const char *data)
+{
+	return cg_options_set(data);
+}
+
+static struct fs_type cg_type = { .name = "cgroup2", .mount = cg_mount, .remount = cg_remount };
 
 struct memcg *cgroup_of_dir(struct file *f)
 {

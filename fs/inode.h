@@ -99,6 +99,7 @@ struct super {
 	void *priv;
 	/* blocks, bfree, files, ffree, bsize, magic */
 	int (*statfs)(struct super *s, uint64_t out[6]);
+	void (*show_options)(const struct super *s, struct seq *out); /* each after a comma; NULL: options */
 	void (*kill)(struct super *s);    /* last reference gone: free priv; may be NULL */
 	struct rcu_head rcu;
 };

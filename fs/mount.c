@@ -46,10 +46,16 @@ bool super_readonly(const struct super *s)
 	return s->mount_flags & MS_RDONLY;
 }
 
-static int remount(struct dentry *d, unsigned flags)
+static int remount(struct dentry *d, unsigned flags, const char *data)
 {
+	struct fs_type *t = d->super->type;
+	int err;
+
 	if (d != d->super->root)
 		return -EINVAL;
+	err = t->remount ? t->remount(d->super, data) : 0;
+	if (err)
+		return err;
 	d->super->mount_flags = flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME);
 	return 0;
 }
@@ -98,7 +104,7 @@ int do_mount(const char *source, const char *target, const char *type, unsigned 
 		return err;
 	mutex_lock(&mount_lock);
 	if (flags & MS_REMOUNT) {
-		err = remount(at, (unsigned)flags);
+		err = remount(at, (unsigned)flags, data);
 		goto out;
 	}
 	err = -EINVAL;

@@ -2,6 +2,7 @@
 /*
  * procfs: the text files of a process, /proc/PID/… .  Source: proc(5).
  */
+#include "fs/cgroup.h"
 #include "fs/proc.h"
 #include "kernel/syscall.h"
 #include "kernel/tty.h"
@@ -292,12 +293,17 @@ static int maps_show(struct seq *s, void *arg)
 
 static int cgroup_show(struct seq *s, void *arg)
 {
+	struct memcg *root, *m;
 	char *b = name_buffer();
 
 	if (!b)
 		return -ENOMEM;
-	if (memcg_path(proc_of(arg), ((struct proc_node *)arg)->tid, b, PATH_MAX_BYTES) < 0)
+	root = cgroup_ns_root(current->process);
+	m = memcg_get_of(proc_of(arg), ((struct proc_node *)arg)->tid);
+	if (cgroup_path_from(root, m, b, PATH_MAX_BYTES) < 0)
 		str_copy(b, "/", PATH_MAX_BYTES);
+	memcg_put(m);
+	memcg_put(root);
 	seq_printf(s, "0::%s\n", b);
 	putname(b);
 	return 0;
@@ -349,15 +355,24 @@ static int oom_score_show(struct seq *s, void *arg)
 	return 0;
 }
 
+static void show_options(struct seq *s, const struct super *super)
+{
+	if (super->show_options)
+		super->show_options(super, s);
+	else if (*super->options)
+		seq_printf(s, ",%s", super->options);
+}
+
 static void mount_line(const struct super *s, const char *path, void *arg)
 {
-	const char *o = s->options;
-
-	seq_printf(arg, "%s %s %s %s%s%s%s%s%s 0 0\n", s->source, path, s->type->name,
+	seq_printf(arg, "%s %s %s %s%s%s%s%s", s->source, path, s->type->name,
 		   (s->mount_flags & MS_RDONLY) ? "ro" : "rw",
 		   (s->mount_flags & MS_NOSUID) ? ",nosuid" : "",
 		   (s->mount_flags & MS_NODEV) ? ",nodev" : "",
-		   (s->mount_flags & MS_NOEXEC) ? ",noexec" : "", *o ? "," : "", o);
+		   (s->mount_flags & MS_NOEXEC) ? ",noexec" : "",
+		   (s->mount_flags & MS_NOATIME) ? ",noatime" : ",relatime");
+	show_options(arg, s);
+	seq_printf(arg, " 0 0\n");
 }
 
 static int mounts_show(struct seq *s, void *arg)
@@ -368,11 +383,13 @@ static int mounts_show(struct seq *s, void *arg)
 
 static void mountinfo_line(const struct super *s, const char *path, void *arg)
 {
-	seq_printf(arg, "%lu %lu %lu:%lu / %s %s - %s %s %s%s%s\n", (unsigned long)s->dev + 20,
+	seq_printf(arg, "%lu %lu %lu:%lu / %s %s - %s %s %s", (unsigned long)s->dev + 20,
 		   s == root_super ? 1UL : (unsigned long)root_super->dev + 20,
 		   (unsigned long)s->dev >> 8, (unsigned long)s->dev & 0xff, path,
 		   (s->mount_flags & MS_RDONLY) ? "ro" : "rw", s->type->name, s->source,
-		   (s->mount_flags & MS_RDONLY) ? "ro" : "rw", *s->options ? "," : "", s->options);
+		   (s->mount_flags & MS_RDONLY) ? "ro" : "rw");
+	show_options(arg, s);
+	seq_printf(arg, "\n");
 }
 
 static int mountinfo_show(struct seq *s, void *arg)

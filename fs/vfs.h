@@ -231,6 +231,7 @@ int dev_register_block(const char *name, unsigned mode, uint64_t rdev);
 struct fs_type {
 	const char *name;
 	int (*mount)(struct fs_type *t, const char *source, const char *data, struct super **out);
+	int (*remount)(struct super *s, const char *data); /* 0 or -errno; NULL: options do not change */
 	struct fs_type *next;
 };
 void fs_register(struct fs_type *t);

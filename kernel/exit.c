@@ -18,6 +18,7 @@
 #include "kernel/syscall.h"
 #include "kernel/trace.h"
 #include "kernel/tty.h"
+#include "fs/cgroup.h"
 #include "fs/vfs.h"
 #include "mm/memcg.h"
 #include "mm/vm.h"
@@ -274,6 +275,7 @@ void thread_exit_user(int status)
 		if (p->tty && p->sid == p->pid)
 			tty_hangup_session(p);
 		memcg_exit(p, u);
+		cgroup_ns_exit(p);
 		become_zombie(p);
 	}
 	spin_lock(&process_lock);

@@ -39,16 +39,17 @@
 #define CLONE_DETACHED       0x00400000UL
 #define CLONE_UNTRACED       0x00800000UL
 #define CLONE_CHILD_SETTID   0x01000000UL
+#define CLONE_NEWCGROUP      0x02000000UL
 #define CLONE_IO             0x80000000UL
 #define CLONE_CLEAR_SIGHAND  0x100000000UL
 #define CLONE_INTO_CGROUP    0x200000000UL
 
-/* Name spaces, pidfds and tracing do not exist. */
+/* Name spaces other than of groups and pidfds do not exist. */
 #define CLONE_KNOWN                                                                                \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT |          \
 	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |                       \
 	 CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO |  \
-	 CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP)
+	 CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP | CLONE_NEWCGROUP)
 
 struct clone {
 	uint64_t flags;
@@ -101,6 +102,7 @@ static void process_drop(struct process *p)
 		fs_context_put(p->fs);
 	if (p->exe)
 		fput(p->exe);
+	cgroup_ns_exit(p);
 	kfree(p->cmdline);
 	process_put(p);
 }
@@ -126,6 +128,7 @@ static struct process *copy_process(struct process *parent, const struct clone *
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	copy_identity(p, parent);
+	cgroup_ns_fork(p, parent, c->flags & CLONE_NEWCGROUP);
 	p->exit_signal = c->exit_signal;
 	if (parent->exe) {
 		file_get(parent->exe);
@@ -229,6 +232,10 @@ static int check_flags(const struct clone *c)
 		return -EINVAL;
 	if ((c->flags & CLONE_SIGHAND) && (c->flags & CLONE_CLEAR_SIGHAND))
 		return -EINVAL;
+	if ((c->flags & CLONE_NEWCGROUP) && (c->flags & CLONE_THREAD))
+		return -EINVAL; /* a process has one view */
+	if ((c->flags & CLONE_NEWCGROUP) && !capable())
+		return -EPERM;
 	if ((c->flags & CLONE_PARENT) && current->process == init_process)
 		return -EINVAL;
 	if (c->exit_signal < 0 || c->exit_signal > NR_SIGNALS)
@@ -334,6 +341,14 @@ SYSCALL(fork, void)
 	struct clone c = { .exit_signal = SIGCHLD };
 
 	return do_clone(&c);
+}
+
+/* Of what a process can part with, only its view of groups. */
+SYSCALL(unshare, unsigned long flags)
+{
+	if (flags & ~CLONE_NEWCGROUP)
+		return -EINVAL;
+	return flags ? cgroup_ns_unshare() : 0;
 }
 
 SYSCALL(vfork, void)

@@ -82,6 +82,7 @@ struct process {
 	/* accounting (mm/memcg_proc.c): the group at which it counts, RCU; link under memcg's lock */
 	_Atomic(struct memcg *) memcg;
 	struct list_head memcg_link;
+	_Atomic(struct memcg *) cgroup_root; /* what it sees of the tree (fs/cgroup_ns.c) */
 
 	_Atomic int oom_score_adj;
 	uint32_t uid, gid, euid, egid, suid, sgid; /* written by its own threads */

@@ -106,8 +106,6 @@ int memcg_fork(struct process *child, struct user_thread *first, struct memcg *g
 void memcg_thread_start(struct user_thread *u); /* another thread of the caller's process */
 void memcg_thread_exit(struct user_thread *u);  /* one that is not the last */
 void memcg_exit(struct process *p, struct user_thread *last);
-/* Group of the thread @tid of @p (0: of its first) as "/a/b", for /proc/PID/cgroup. */
-int memcg_path(struct process *p, pid_t tid, char *buf, size_t n);
 
 /**
  * Socket memory (net/sock_mem.c): a socket's byte credit, charged in pages.

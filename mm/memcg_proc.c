@@ -298,22 +298,21 @@ int memcg_path_of(struct memcg *m, char *buf, size_t n)
 	return 0;
 }
 
-int memcg_path(struct process *p, pid_t tid, char *buf, size_t n)
+struct memcg *memcg_get_of(struct process *p, pid_t tid)
 {
 	struct user_thread *u;
 	struct memcg *m;
-	int err;
 
-	rcu_read_lock();
 	spin_lock(&process_lock);
+	spin_lock(&memcg_lock);
 	m = memcg_of_process(p);
 	list_for_each_entry(u, &p->threads, group_link)
 		if (u->thread->tid == (tid ? tid : p->pid)) {
 			m = memcg_of_thread(u);
 			break;
 		}
+	memcg_get(m); /* under memcg_lock it has threads or is the root */
+	spin_unlock(&memcg_lock);
 	spin_unlock(&process_lock);
-	err = memcg_path_of(m, buf, n);
-	rcu_read_unlock();
-	return err;
+	return m;
 }

@@ -126,6 +126,8 @@ void memcg_for_each_pid(struct memcg *m, void (*fn)(pid_t pid, void *arg), void 
 void memcg_for_each_tid(struct memcg *m, void (*fn)(pid_t tid, void *arg), void *arg); /* of @m alone */
 /* May sleep.  For the fork of a child into @m: 0 or as memcg_attach(). */
 int memcg_may_enter(struct memcg *m);
+/* Group of the thread @tid of @p (0: of its first), referenced. */
+struct memcg *memcg_get_of(struct process *p, pid_t tid);
 int memcg_path_of(struct memcg *m, char *buf, size_t n);
 extern void (*memcg_moved_hook)(void); /* after a process has moved; may call other CPUs */
 /* Moves a process here, or only the thread with that id; @pid 0: the caller. */
