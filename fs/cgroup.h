@@ -45,6 +45,10 @@ struct cg_opened {
 	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
 	struct memcg *ns;     /* root of what he saw; referenced */
 	uint32_t seq;         /* the file's event_seq when last read */
+	/* memory.peak (fs/cgroup_peak_files.c, whose lock) */
+	bool peak_reset;      /* peak is valid and this is in the group's peak_readers */
+	int64_t peak;         /* pages: highest usage between this reset and the last of anybody */
+	struct list_head peak_link;
 };
 
 struct cg_file {
@@ -54,12 +58,13 @@ struct cg_file {
 	/* White space at both ends is gone.  0 or -errno; the caller says how many bytes that was. */
 	int (*write)(struct memcg *m, char *text);
 	int (*write_as)(struct cg_opened *o, char *text); /* the same, for files that ask who opened them */
+	int (*show_as)(struct seq *s, struct cg_opened *o); /* instead of show, for what depends on the descriptor */
 };
 /* One table for each file of fs/ that has some; fs/cgroup_files.c puts them together. */
 extern const struct cg_file cg_core_files[], cg_memory_files[], cg_stat_files[], cg_swap_files[],
-	cg_pressure_files[];
+	cg_pressure_files[], cg_peak_files[];
 extern const unsigned nr_cg_core_files, nr_cg_memory_files, nr_cg_stat_files, nr_cg_swap_files,
-	nr_cg_pressure_files;
+	nr_cg_pressure_files, nr_cg_peak_files;
 #define CG_PROCS 0 /* cgroup.procs in cg_core_files */
 
 const struct cg_file *cg_file_at(unsigned i);      /* NULL behind the last */
@@ -106,6 +111,7 @@ struct wait_queue *cg_notify_queue(struct memcg *m);
 const void *cg_notify_key(struct memcg *m, enum memcg_notify file);
 void cgroup_notify_init(void);
 
+void cg_peak_release(struct cg_opened *o); /* fs/cgroup_peak_files.c: the descriptor is closed */
 void cgroup_proc_init(void); /* fs/cgroup_proc.c */
 void cgroupfs_init(void);    /* registers "cgroup2"; after memcg_init() */
 

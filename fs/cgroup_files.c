@@ -99,7 +99,8 @@ static const struct {
 	const unsigned *nr;
 } tables[] = {
 	{ cg_core_files, &nr_cg_core_files },         { cg_memory_files, &nr_cg_memory_files },
-	{ cg_stat_files, &nr_cg_stat_files },         { cg_swap_files, &nr_cg_swap_files },
+	{ cg_peak_files, &nr_cg_peak_files },         { cg_stat_files, &nr_cg_stat_files },
+	{ cg_swap_files, &nr_cg_swap_files },
 	{ cg_pressure_files, &nr_cg_pressure_files },
 };
 

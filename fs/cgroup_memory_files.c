@@ -58,20 +58,6 @@ static int error_show(struct seq *s, struct memcg *m)
 	return 0;
 }
 
-static int peak_show(struct seq *s, struct memcg *m)
-{
-	struct account *a;
-	int64_t pages = 0;
-
-	rcu_read_lock();
-	a = cg_own_account(m);
-	if (a)
-		pages = memcg_config.pc->peak(account_counter(a));
-	rcu_read_unlock();
-	cg_show_pages(s, pages);
-	return 0;
-}
-
 #define LIMIT_FILE(name, which)                                                                    \
 	static int name##_show(struct seq *s, struct memcg *m)                                     \
 	{                                                                                          \
@@ -175,18 +161,27 @@ static int reclaim_write(struct memcg *m, char *text)
 }
 
 const struct cg_file cg_memory_files[] = {
-	{ "memory.current", 0444, CG_NOT_ROOT | CG_MEMORY, current_show, NULL, NULL },
-	{ "memory.current.exact", 0444, CG_NOT_ROOT | CG_MEMORY, exact_show, NULL, NULL },
-	{ "memory.error", 0444, CG_NOT_ROOT | CG_MEMORY, error_show, NULL, NULL },
-	{ "memory.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(EVENTS), events_show, NULL, NULL },
-	{ "memory.events.local", 0444, CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(EVENTS_LOCAL),
-	  events_local_show, NULL, NULL },
-	{ "memory.high", 0644, CG_NOT_ROOT | CG_MEMORY, high_show, high_write, NULL },
-	{ "memory.low", 0644, CG_NOT_ROOT | CG_MEMORY, low_show, low_write, NULL },
-	{ "memory.max", 0644, CG_NOT_ROOT | CG_MEMORY, max_show, max_write, NULL },
-	{ "memory.min", 0644, CG_NOT_ROOT | CG_MEMORY, min_show, min_write, NULL },
-	{ "memory.oom.group", 0644, CG_NOT_ROOT | CG_MEMORY | CG_DELEGATED, oom_group_show, oom_group_write, NULL },
-	{ "memory.peak", 0444, CG_NOT_ROOT | CG_MEMORY, peak_show, NULL, NULL },
-	{ "memory.reclaim", 0200, CG_MEMORY | CG_DELEGATED, NULL, reclaim_write, NULL },
+	{ .name = "memory.current", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = current_show },
+	{ .name = "memory.current.exact", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = exact_show },
+	{ .name = "memory.error", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = error_show },
+	{ .name = "memory.events", .mode = 0444,
+	  .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(EVENTS), .show = events_show },
+	{ .name = "memory.events.local", .mode = 0444,
+	  .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(EVENTS_LOCAL), .show = events_local_show },
+	{ .name = "memory.high", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = high_show, .write = high_write },
+	{ .name = "memory.low", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = low_show, .write = low_write },
+	{ .name = "memory.max", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = max_show, .write = max_write },
+	{ .name = "memory.min", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = min_show, .write = min_write },
+	{ .name = "memory.oom.group", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY | CG_DELEGATED,
+	  .show = oom_group_show, .write = oom_group_write },
+	{ .name = "memory.reclaim", .mode = 0200, .flags = CG_MEMORY | CG_DELEGATED,
+	  .write = reclaim_write },
 };
 const unsigned nr_cg_memory_files = ARRAY_SIZE(cg_memory_files);

@@ -42,6 +42,7 @@ static int pressure_write(struct memcg *m, char *text)
 }
 
 const struct cg_file cg_pressure_files[] = {
-	{ "memory.pressure", 0644, CG_PRESSURE | CG_RAW, pressure_show, pressure_write, NULL },
+	{ .name = "memory.pressure", .mode = 0644, .flags = CG_PRESSURE | CG_RAW,
+	  .show = pressure_show, .write = pressure_write },
 };
 const unsigned nr_cg_pressure_files = ARRAY_SIZE(cg_pressure_files);

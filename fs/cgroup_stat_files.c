@@ -88,7 +88,9 @@ static int numa_show(struct seq *s, struct memcg *m)
 }
 
 const struct cg_file cg_stat_files[] = {
-	{ "memory.numa_stat", 0444, CG_MEMORY, numa_show, NULL, NULL },
-	{ "memory.stat", 0444, CG_MEMORY, stat_show, NULL, NULL },
+	{ .name = "memory.numa_stat", .mode = 0444, .flags = CG_MEMORY,
+	  .show = numa_show },
+	{ .name = "memory.stat", .mode = 0444, .flags = CG_MEMORY,
+	  .show = stat_show },
 };
 const unsigned nr_cg_stat_files = ARRAY_SIZE(cg_stat_files);

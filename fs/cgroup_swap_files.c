@@ -68,9 +68,13 @@ static int swap_events_show(struct seq *s, struct memcg *m)
 }
 
 const struct cg_file cg_swap_files[] = {
-	{ "memory.swap.current", 0444, CG_NOT_ROOT | CG_MEMORY, zero_show, NULL, NULL },
-	{ "memory.swap.events", 0444, CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(SWAP), swap_events_show, NULL, NULL },
-	{ "memory.swap.high", 0644, CG_NOT_ROOT | CG_MEMORY, swap_high_show, swap_high_write, NULL },
-	{ "memory.swap.max", 0644, CG_NOT_ROOT | CG_MEMORY, swap_max_show, swap_max_write, NULL },
+	{ .name = "memory.swap.current", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = zero_show },
+	{ .name = "memory.swap.events", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(SWAP),
+	  .show = swap_events_show },
+	{ .name = "memory.swap.high", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = swap_high_show, .write = swap_high_write },
+	{ .name = "memory.swap.max", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = swap_max_show, .write = swap_max_write },
 };
 const unsigned nr_cg_swap_files = ARRAY_SIZE(cg_swap_files);

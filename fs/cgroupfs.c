@@ -228,11 +228,12 @@ static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 
 static int file_show(struct seq *s, void *arg)
 {
-	struct cg_node *n = ((struct cg_opened *)arg)->node;
+	struct cg_opened *o = arg;
+	struct cg_node *n = o->node;
 
 	if (cg_stale_node(n))
 		return -ENODEV;
-	return n->file->show(s, n->group);
+	return n->file->show_as ? n->file->show_as(s, o) : n->file->show(s, n->group);
 }
 
 /* White space as Linux sees it: Latin 1's hard space, too. */
@@ -295,7 +296,7 @@ static int cg_open(struct inode *i, struct file *f)
 		o->euid = current->process ? current->process->euid : 0;
 		o->ns = cgroup_ns_root(current->process);
 		o->seq = event_seq(n);
-		err = text_open(f, n->file->show ? file_show : NULL,
+		err = text_open(f, n->file->show || n->file->show_as ? file_show : NULL,
 				n->file->write || n->file->write_as ? file_write : NULL, o);
 	}
 	if (err)
@@ -308,6 +309,7 @@ static void cg_release(struct file *f)
 	struct cg_opened *o = opened(f);
 
 	text_release(f);
+	cg_peak_release(o);
 	opened_free(o);
 }
 

@@ -92,6 +92,7 @@ static struct memcg *memcg_alloc(struct memcg *parent, const char *name)
 	list_init(&m->procs);
 	list_init(&m->threads);
 	list_init(&m->notify_link);
+	list_init(&m->peak_readers);
 	return m;
 }
 
@@ -238,6 +239,7 @@ static int enable_memory(struct memcg *m)
 	a = account_create(a, m);
 	if (!a)
 		return -ENOMEM;
+	m->peak_before = 0; /* nobody looks at it without an account */
 	atomic_store_explicit(&m->account, a, memory_order_release);
 	spread_owner(m, memcg_config.enabled ? a->owner : NULL);
 	return 0;

@@ -44,6 +44,8 @@ struct memcg {
 	bool freeze;                       /* [p] cgroup.freeze here */
 	_Atomic bool freezing;             /* [p] here or above; read without the lock */
 	bool frozen;                       /* [p] freezing, and nothing of the subtree runs */
+	int64_t peak_before;               /* pages; fs/cgroup_peak_files.c, its lock */
+	struct list_head peak_readers;     /* the same */
 	_Atomic(struct memcg_attr *) attrs; /* [t] owners and modes that somebody has changed */
 	_Atomic uint32_t event_seq[NR_MEMCG_NOTIFY]; /* [a] counts changes of each *.events file, for poll */
 	_Atomic uint32_t notify;           /* [a] bits: those whose watchers are still to be told (fs/cgroup_notify.c) */

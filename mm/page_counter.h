@@ -85,6 +85,8 @@ struct page_counter_ops {
 
 	int64_t (*usage)(const struct page_counter *c);
 	int64_t (*peak)(const struct page_counter *c);
+	/* The peak is that of usage from now on; a charge at this moment may count or not. */
+	void (*peak_restart)(struct page_counter *c);
 	int64_t (*undone)(const struct page_counter *c);
 	int64_t (*get)(const struct page_counter *c, enum page_counter_limit which);
 	/**

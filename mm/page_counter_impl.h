@@ -197,6 +197,12 @@ static bool pc_over_high(struct page_counter *pc)
 	return false;
 }
 
+static void pc_peak_restart(struct page_counter *c)
+{
+	atomic_store_explicit(&c->peak, atomic_load_explicit(&c->usage, memory_order_relaxed),
+			      memory_order_relaxed);
+}
+
 static int64_t pc_peak(const struct page_counter *c)
 {
 	return atomic_load_explicit(&c->peak, memory_order_relaxed);
@@ -270,6 +276,7 @@ const struct page_counter_ops PC_TABLE(PC_NAME) = {
 	.over_high = pc_over_high,
 	.usage = pc_usage,
 	.peak = pc_peak,
+	.peak_restart = pc_peak_restart,
 	.undone = pc_undone,
 	.get = pc_get,
 	.set = pc_set,
