@@ -2,6 +2,7 @@
 /* Processes: creation, waiting, identity, CPU affinity. */
 #include <errno.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "libc/syscall.h"
+#include "tally/linux.h"
 
 void _exit(int status)
 {
@@ -128,4 +130,22 @@ long sysconf(int name)
 		return sched_getaffinity(0, sizeof(set), &set) < 0 ? 1 : CPU_COUNT(&set);
 	}
 	return -1;
+}
+
+#define LINUX_RLIMIT_NOFILE 7
+
+int linux_raise_files(unsigned long n)
+{
+	struct {
+		uint64_t soft, hard;
+	} limit;
+	long r = sys_call4(NR_prlimit64, 0, LINUX_RLIMIT_NOFILE, 0, &limit);
+
+	if (r == 0 && limit.soft < n) {
+		limit.soft = n;
+		if (limit.hard < n)
+			limit.hard = n;
+		r = sys_call4(NR_prlimit64, 0, LINUX_RLIMIT_NOFILE, &limit, 0);
+	}
+	return (int)sysret(r);
 }

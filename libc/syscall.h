@@ -70,6 +70,7 @@ enum {
 	NR_openat = 257,
 	NR_newfstatat = 262,
 	NR_pipe2 = 293,
+	NR_prlimit64 = 302,
 	NR_getrandom = 318,
 };
 

@@ -210,7 +210,8 @@ enum {
 #undef TEXT
 };
 
-static void value_of(const struct np_omni *c, const struct np_output *o, int key, char *text, size_t n)
+static void value_of(const struct np_omni *c, const struct np_output *o, int key, char *text,
+		     size_t n)
 {
 	switch (key) {
 #define X(name, label, format, value)                                                              \

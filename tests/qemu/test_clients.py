@@ -34,6 +34,8 @@ ifconfig eth0 add {GUEST6}/64
 mkdir -p /srv/www/upload && chmod 777 /srv/www/upload && mv /root/file /srv/www
 nginx || exit 1
 iperf3 -s -D
+mkdir -p /sys/fs/cgroup/shop/web
+metricsd
 redis-server --save '' --bind {GUEST4} --protected-mode no --dir /tmp >/tmp/redis.log &
 while :; do nc -l -p 7000 -e md5sum; done &
 while :; do nc -l -p 7001 -e sh; done &
@@ -212,6 +214,50 @@ def test_iperf3_from_guest(lan, options):
                        data=f"iperf3 -c {host} -t 1 {options}\n".encode())
         assert "iperf Done." in out
         server.terminate()
+
+
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})?'
+                    r' (NaN|[+-]Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
+
+
+def parse_metrics(text):
+    """{name: {labels: value}}; fails where Prometheus's text format is not kept."""
+    assert text.endswith("\n")
+    families, name, helped = {}, None, None
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            helped = line.split()[2]
+        elif line.startswith("# TYPE "):
+            name, kind = line.split()[2:]
+            assert name == helped and kind in ("gauge", "counter") and name not in families
+            assert kind != "counter" or name.endswith("_total")
+            families[name] = {}
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match and match[1] == name, line
+            assert match[2] not in families[name], f"twice: {line}"
+            families[name][match[2]] = float(match[3])
+    return families
+
+
+def test_metrics(lan):
+    head = lan.text("curl", "-sSI", f"http://{GUEST4}:9100/metrics")
+    assert head.startswith("HTTP/1.1 200 OK") and "text/plain; version=0.0.4" in head
+    metrics = parse_metrics(lan.text("curl", "-sS", f"http://[{GUEST6}]:9100/metrics"))
+    assert {'group="/"', 'group="/shop"', 'group="/shop/web"'} <= set(metrics["tally_group_processes"])
+    assert metrics["tally_group_memory_bytes"]['group="/shop"'] == 0
+    assert metrics["tally_group_memory_max_bytes"]['group="/shop"'] == float("inf")
+    assert 'group="/shop",key="sock"' in metrics["tally_group_memory_stat"]
+    cpus = {labels for labels in metrics["tally_cpu_seconds_total"] if 'mode="idle"' in labels}
+    assert cpus == {'cpu="0",mode="idle"', 'cpu="1",mode="idle"'}
+    assert metrics["tally_network_receive_packets_total"]['device="eth0"'] > 10
+    again = parse_metrics(lan.text("curl", "-sS", f"http://{GUEST4}:9100/metrics"))
+    for name, samples in metrics.items():
+        if name.endswith("_total"):
+            for labels, value in samples.items():
+                assert again[name].get(labels, 0) >= value, f"{name} {labels} went back"
+    assert lan.text("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}",
+                    f"http://{GUEST4}:9100/x") == "404"
 
 
 def test_wrk(lan):

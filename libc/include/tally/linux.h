@@ -10,4 +10,10 @@
  */
 int linux_errno(int err);
 
+/**
+ * linux_raise_files - allow this process at least @n open files
+ * Return: 0, or -1 with errno (EPERM above the hard limit without root).
+ */
+int linux_raise_files(unsigned long n);
+
 #endif
