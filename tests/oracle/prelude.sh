@@ -43,23 +43,38 @@ hold() {
 }
 # fill GROUP MIB FILE: that much file data, charged to the group.
 fill() { at "$1" dd if=/dev/zero of="$3" bs=64k count=$(($2 * 16)) 2>/dev/null; }
-# soon FILE TEXT: waits up to three seconds for the text in it.
+# till COMMAND...: repeats it for up to ten seconds until it succeeds; says if it never does.
+till() {
+	n=0
+	until "$@" 2>/dev/null; do
+		[ $n -lt 200 ] || { echo "never: $*"; return 1; }
+		sleep 0.05
+		n=$((n + 1))
+	done
+}
+# plain: back to a tree mounted without options.
+plain() { mkdir -p /tmp/plain; mount -t cgroup2 plain /tmp/plain; umount /tmp/plain; }
+# options: of the cgroup tree as mounted.
+options() { grep " $R " /proc/mounts | cut -d' ' -f4; }
+# lines FILE: how many it has.
+lines() { if e=$(cat "$1" 2>&1); then echo "$1: $(wc -l <"$1") lines"; else echo "$1: ${e##*: }"; fi; }
+# soon FILE TEXT: waits up to ten seconds for the text in it.
 soon() {
 	n=0
-	while [ $n -lt 60 ]; do
+	while [ $n -lt 200 ]; do
 		case "$(cat "$1")" in *"$2"*) echo "$1: $2"; return;; esac
 		sleep 0.05
 		n=$((n + 1))
 	done
 	echo "$1: not $2: $(cat "$1")"
 }
-# ended PID: waits up to three seconds for its end.
+# ended PID: waits up to ten seconds for its end.
 ended() {
 	n=0
-	while [ -e /proc/$1 ] && [ "$(cut -d' ' -f3 /proc/$1/stat 2>/dev/null)" != Z ] && [ $n -lt 60 ]; do
+	while [ -e /proc/$1 ] && [ "$(cut -d' ' -f3 /proc/$1/stat 2>/dev/null)" != Z ] && [ $n -lt 200 ]; do
 		sleep 0.05
 		n=$((n + 1))
 	done
-	[ $n -lt 60 ] && echo "process: gone" || echo "process: alive"
+	[ $n -lt 200 ] && echo "process: gone" || echo "process: alive"
 }
 sleeper() { sleep 1000 & pid=$!; }
