@@ -16,9 +16,13 @@ FUZZ_RUNTIME  = $(shell $(FUZZ_CC) -print-runtime-dir)/libclang_rt.fuzzer_no_mai
 # Seconds of new inputs for each target after its seeds.
 FUZZ_SECS    ?= 3
 
+# Groups: accounting, lists of pages, reclaim, and their files.
+FUZZ_MEMCG    = $(wildcard $(addprefix mm/,memcg*.c lru*.c reclaim*.c workingset*.c high*.c psi*.c owner.c stock.c \
+	page_counter_*.c) fs/cgroup*.c)
+
 fuzz_note = $(shell sed -n '1,40s/^.*SOURCES: *\([^*]*\).*/\1/p' tests/fuzz/$(1)_fuzz.c)
 fuzz_srcs = $(sort $(HOST_CORE) tests/fuzz/main.c tests/fuzz/$(1)_fuzz.c \
-	$(wildcard $(subst @net,$(HOST_NET) tests/fuzz/fix.c,$(subst @fs,$(call host_note,vfs_test,SOURCES),$(call fuzz_note,$(1))))))
+	$(wildcard $(subst @memcg,$(FUZZ_MEMCG),$(subst @net,$(HOST_NET) tests/fuzz/fix.c,$(subst @fs,$(call host_note,vfs_test,SOURCES),$(call fuzz_note,$(1)))))))
 
 define FUZZ_PROGRAM
 $(O)/fuzz/$(1): $(patsubst %.c,$(O)/fuzz/obj/%.o,$(call fuzz_srcs,$(1)))
@@ -29,6 +33,8 @@ endef
 FUZZ_OBJS :=
 $(foreach t,$(FUZZ_TARGETS),$(eval $(call FUZZ_PROGRAM,$(t))))
 
+# The slab's poison checks are most of the time and no news to the fuzzer.
+$(O)/fuzz/obj/mm/slab%.o: FUZZ_CFLAGS += -fno-sanitize=fuzzer-no-link
 $(O)/fuzz/obj/%.o: %.c mk/fuzz.mk
 	@mkdir -p $(@D)
 	@echo "  FUZZCC  $<"
