@@ -17,8 +17,11 @@ HOST_FLAVOURS ?= plain asan tsan
 HOST_CORE     := $(addprefix kernel/,sched.c thread.c lock.c lock_debug.c lockstat.c static_key.c mutex.c rwsem.c wait.c \
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
 
+# Of the network what only system calls need, and files of /proc.
+HOST_NET_CALLS := $(addprefix net/,cmsg.c if_ioctl.c sock_file.c sys_socket.c)
+HOST_NET_PROC  := $(addprefix net/,if_proc.c proc.c)
 HOST_NET := $(addprefix mm/,bootmem.c page_alloc.c page_stats.c each_cpu.c slab.c slab_slow.c kmalloc.c \
-	iov.c) $(filter-out $(addprefix net/,cmsg.c if_ioctl.c if_proc.c proc.c sock_file.c sys_socket.c), \
+	iov.c) $(filter-out $(HOST_NET_CALLS) $(HOST_NET_PROC), \
 	$(wildcard net/*.c))
 
 HOST_CFLAGS := -std=gnu11 -g -I. -Iarch/host -DTALLY_HOSTED -D_GNU_SOURCE -DCONFIG_DEBUG=1 \

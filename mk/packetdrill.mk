@@ -5,7 +5,7 @@
 
 PD_SO     := $(O)/host/libtally_packetdrill.so
 # Files, pipes and epoll as the test of the file system links them.
-PD_SRC    := $(sort $(HOST_CORE) $(HOST_NET) net/sock_file.c net/cmsg.c net/sys_socket.c net/if_ioctl.c \
+PD_SRC    := $(sort $(HOST_CORE) $(HOST_NET) $(HOST_NET_CALLS) \
 	$(wildcard $(call host_note,vfs_test,SOURCES)) \
 	$(addprefix tests/packetdrill/,machine.c so.c stack.c) tests/host/uaccess.c)
 PD_OBJ    := $(PD_SRC:%.c=$(O)/host/pic/%.o)

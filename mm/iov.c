@@ -52,7 +52,8 @@ static inline size_t walk(enum direction dir, char *kernel, size_t n, struct iov
 	while (done < n) {
 		size_t left = it->iov->len - it->skip, now = min(left, n - done), got;
 
-		got = now ? step(dir, (char *)it->iov->base + it->skip,
+		/* A program's address, which may be anything. */
+		got = now ? step(dir, (char *)((uintptr_t)it->iov->base + it->skip),
 				 dir == ZERO ? NULL : kernel + done, now, it->user) :
 			    0;
 		done += got;

@@ -60,7 +60,6 @@ int proc_register(const char *path, unsigned mode, int (*show)(struct seq *s, vo
 {
 	return 0;
 }
-const struct file_ops blkdev_file_ops;
 
 /* ---- the tree ---- */
 

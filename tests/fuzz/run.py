@@ -25,7 +25,7 @@ def fuzz(program, keep, seconds):
     found, seeds = keep / name, SEEDS / name
     found.mkdir(parents=True, exist_ok=True)
     seeds.mkdir(parents=True, exist_ok=True)
-    command = [str(program), f"-max_total_time={seconds}", f"-max_len={INPUT_MAX}", "-timeout=60",
+    command = [str(program), f"-max_total_time={seconds}", f"-max_len={INPUT_MAX}", "-timeout=60", "-len_control=20",
                "-rss_limit_mb=4096", f"-artifact_prefix={keep}/{name}-", "-print_final_stats=1",
                str(found), str(seeds)]
     log = keep / f"{name}.log"

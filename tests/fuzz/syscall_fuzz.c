@@ -7,7 +7,7 @@
  * Nothing may block for ever: descriptors are made non-blocking, and waits get a
  * time-out, which is virtual.
  *
- * SOURCES: @net @fs net/sock_file.c net/sys_socket.c net/if_ioctl.c tests/host/uaccess.c
+ * SOURCES: @net @calls @fs tests/host/uaccess.c
  */
 #include "tests/host/net_stub.h"
 #include "fs/internal.h"

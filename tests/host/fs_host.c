@@ -40,6 +40,8 @@ __weak int deadline_from_timespec(const struct timespec64 __user *ts, uint64_t *
 	return 0;
 }
 
+const struct file_ops blkdev_file_ops __weak; /* no block devices */
+
 /* ---- start ---- */
 
 void fs_host_up(void)

@@ -25,7 +25,6 @@ long syscall(long nr, ...);
 
 /* ---- parts that are not linked ---- */
 
-const struct file_ops blkdev_file_ops; /* no block devices here */
 
 void owner_get(struct owner *o)
 {
