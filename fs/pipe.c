@@ -13,6 +13,7 @@
  * Source:    pipe(7), fifo(7).
  */
 #include "fs/internal.h"
+#include "fs/pipe.h"
 #include "fs/sys.h"
 
 #define PIPE_SLOTS 16u /* pages: 64 KiB, as on Linux */
@@ -20,6 +21,7 @@
 struct pipe_slot {
 	struct page *page;
 	unsigned off, len;
+	bool borrowed; /* spliced in: somebody else's bytes may lie beside these, nothing is written */
 };
 
 struct pipe {
@@ -86,10 +88,11 @@ static struct pipe *pipe_of(const struct file *f)
 
 static void slot_done(struct pipe *p)
 {
-	struct page *pg = slot_at(p, pos_of(&p->head))->page;
+	struct pipe_slot *s = slot_at(p, pos_of(&p->head));
+	struct page *pg = s->page;
 
 	pos_advance(&p->head);
-	if (!p->spare && atomic_load_explicit(&pg->refs, memory_order_relaxed) == 1)
+	if (!p->spare && !s->borrowed && atomic_load_explicit(&pg->refs, memory_order_relaxed) == 1)
 		p->spare = pg;
 	else
 		page_put(pg);
@@ -160,7 +163,7 @@ static bool can_append(struct pipe *p, size_t n)
 	if (!used_slots(p))
 		return false;
 	s = slot_at(p, pos_of(&p->tail) - 1);
-	return s->off + s->len + n <= PAGE_SIZE &&
+	return !s->borrowed && s->off + s->len + n <= PAGE_SIZE &&
 	       atomic_load_explicit(&s->page->refs, memory_order_relaxed) == 1;
 }
 
@@ -199,6 +202,7 @@ static ssize_t write_piece(struct pipe *p, struct iov_iter *from, size_t total)
 	s->page = pg;
 	s->off = 0;
 	s->len = (unsigned)k;
+	s->borrowed = false;
 	pos_advance(&p->tail);
 	return (ssize_t)k;
 }
@@ -249,6 +253,102 @@ static ssize_t pipe_write(struct file *f, struct iov_iter *from, loff_t *pos)
 	if (err == -EPIPE && !done && current->process)
 		signal_thread(current, SIGPIPE);
 	return done ? done : err;
+}
+
+struct pipe *pipe_of_file(struct file *f)
+{
+	return f->ops == &pipe_file_ops ? pipe_of(f) : NULL;
+}
+
+int pipe_wait_data(struct pipe *p, bool no_wait)
+{
+	for (;;) {
+		mutex_lock(&p->lock);
+		if (used_slots(p))
+			return 1;
+		if (!atomic_load_explicit(&p->writers, memory_order_relaxed)) {
+			mutex_unlock(&p->lock);
+			return 0;
+		}
+		mutex_unlock(&p->lock);
+		if (no_wait)
+			return -EAGAIN;
+		if (wait_event_interruptible(&p->rd_wait, can_read(p)))
+			return -ERESTARTSYS;
+	}
+}
+
+int pipe_wait_room(struct pipe *p, bool no_wait)
+{
+	for (;;) {
+		mutex_lock(&p->lock);
+		if (!atomic_load_explicit(&p->readers, memory_order_relaxed)) {
+			mutex_unlock(&p->lock);
+			if (current->process)
+				signal_thread(current, SIGPIPE);
+			return -EPIPE;
+		}
+		if (used_slots(p) < PIPE_SLOTS)
+			return 1;
+		mutex_unlock(&p->lock);
+		if (no_wait)
+			return -EAGAIN;
+		if (wait_event_interruptible(&p->wr_wait, can_write(p)))
+			return -ERESTARTSYS;
+	}
+}
+
+void pipe_unlock(struct pipe *p)
+{
+	bool data = used_slots(p), room = used_slots(p) < PIPE_SLOTS;
+
+	mutex_unlock(&p->lock);
+	if (data && wq_active(&p->rd_wait))
+		wq_wake(&p->rd_wait, 1, EPOLLIN | EPOLLRDNORM);
+	if (room && wq_active(&p->wr_wait))
+		wake_up_poll(&p->wr_wait, EPOLLOUT | EPOLLWRNORM);
+}
+
+bool pipe_trylock(struct pipe *p)
+{
+	return mutex_trylock(&p->lock);
+}
+
+bool pipe_peek(struct pipe *p, unsigned n, struct page_part *part)
+{
+	struct pipe_slot *s;
+
+	if (n >= used_slots(p))
+		return false;
+	s = slot_at(p, pos_of(&p->head) + n);
+	*part = (struct page_part){ s->page, s->off, s->len };
+	return true;
+}
+
+void pipe_consume(struct pipe *p, size_t n)
+{
+	while (n) {
+		struct pipe_slot *s = slot_at(p, pos_of(&p->head));
+		unsigned k = (unsigned)min(n, (size_t)s->len);
+
+		s->off += k;
+		s->len -= k;
+		n -= k;
+		if (!s->len)
+			slot_done(p);
+	}
+}
+
+bool pipe_put(struct pipe *p, const struct page_part *part)
+{
+	struct pipe_slot *s = slot_at(p, pos_of(&p->tail));
+
+	if (used_slots(p) == PIPE_SLOTS || !atomic_load_explicit(&p->readers, memory_order_relaxed))
+		return false;
+	page_get(part->page);
+	*s = (struct pipe_slot){ part->page, part->off, part->len, true };
+	pos_advance(&p->tail);
+	return true;
 }
 
 static unsigned pipe_poll(struct file *f, struct poll_table *pt)

@@ -115,6 +115,12 @@ long sys_sendfile(int out_fd, int in_fd, int64_t __user *uoff, size_t count);
 long sys_copy_file_range(int in_fd, int64_t __user *uin, int out_fd, int64_t __user *uout,
 	size_t count, unsigned flags);
 
+/* fs/splice.c */
+long sys_splice(int in_fd, int64_t __user *uin, int out_fd, int64_t __user *uout, size_t count,
+	unsigned flags);
+long sys_tee(int in_fd, int out_fd, size_t count, unsigned flags);
+long sys_vmsplice(int fd, const void __user *v, unsigned long nr, unsigned flags);
+
 /* fs/sys_fd.c */
 long sys_close(int fd);
 long sys_close_range(unsigned first, unsigned last, unsigned flags);

@@ -72,6 +72,7 @@ struct sighand {
 	struct spinlock lock;
 	struct sigaction_k action[NR_SIGNALS]; /* [sig - 1]; lock */
 	unsigned nr_queued;                    /* entries in all queues of the process; lock */
+	struct signalfd *fds;                  /* woken when a signal is queued; lock */
 };
 
 struct sigqueue_entry {
@@ -95,6 +96,13 @@ void sigqueue_cache_init(void);
 
 /* Next signal to take from @pending, faults first: number, or 0.  Pure. */
 int signal_next(uint64_t pending);
+
+/* Takes a signal out of @set, blocked or not, for the current thread: number, or 0. */
+int signal_take(uint64_t set, struct siginfo_k *info);
+
+/* kernel/signalfd.c: a signal was queued (sighand->lock held); the process is gone. */
+void signalfd_notify(struct sighand *h, int sig);
+void signalfd_forget(struct sighand *h);
 
 /* kernel/signal.c */
 struct sighand *sighand_create(void);                      /* all default; NULL */

@@ -63,8 +63,10 @@ void sighand_exec(struct process *p)
 
 void sighand_free(struct sighand *h)
 {
-	if (h)
-		kmem_cache_free(sighand_cache, h);
+	if (!h)
+		return;
+	signalfd_forget(h);
+	kmem_cache_free(sighand_cache, h);
 }
 
 void signal_recalc(struct user_thread *u)
@@ -215,6 +217,8 @@ int signal_send_locked(struct process *p, struct user_thread *u, const struct si
 	err = sigqueue_add(h, u ? &u->pending : &p->pending, info, e);
 	if (err)
 		return err;
+	if (h->fds)
+		signalfd_notify(h, info->signo);
 	if (u) {
 		if (!(u->blocked & bit))
 			signal_wake(u->thread, false);

@@ -102,8 +102,7 @@ SYSCALL(rt_sigsuspend, const uint64_t __user *set, size_t size)
 	return err ? err : sleep_for_signal();
 }
 
-/* Takes a signal out of @set whether blocked or not: number, or 0. */
-static int take_from_set(uint64_t set, struct siginfo_k *info)
+int signal_take(uint64_t set, struct siginfo_k *info)
 {
 	struct user_thread *u = current_user();
 	struct process *p = u->process;
@@ -146,7 +145,7 @@ SYSCALL(rt_sigtimedwait, const uint64_t __user *uset, struct siginfo_k __user *o
 	if (err)
 		return err;
 	set &= ~SIGSET_UNBLOCKABLE;
-	sig = take_from_set(set, &info);
+	sig = signal_take(set, &info);
 	if (!sig && deadline > clock_ns()) {
 		blocked = u->blocked;
 		wait_mode(blocked & ~set, blocked & set);
@@ -156,7 +155,7 @@ SYSCALL(rt_sigtimedwait, const uint64_t __user *uset, struct siginfo_k __user *o
 				timed_out = !schedule_until(deadline);
 			thread_finish_sleep();
 		}
-		sig = take_from_set(set, &info);
+		sig = signal_take(set, &info);
 		wait_mode(blocked, 0);
 		if (!sig && !timed_out)
 			return -EINTR;

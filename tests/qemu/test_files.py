@@ -23,7 +23,7 @@ def linux(program):
 
 
 @pytest.mark.parametrize("cpus", [1, 4])
-@pytest.mark.parametrize("name", ["files", "descriptors"])
+@pytest.mark.parametrize("name", ["files", "descriptors", "splice"])
 def test_same(run, name, cpus):
     program = build(name)
     r = run(f"mkdir /tmp/w; cd /tmp/w; {name}", "--smp", cpus, "--add", program)
