@@ -40,40 +40,45 @@ byte readers;       /* CPUs in a read-side section */
 byte done;
 bool once[3];       /* ghost: call_rcu was called for this owner */
 
+/*
+ * What happens between two looks at shared data is one step with the second of them:
+ * nobody sees the difference, and there are fewer orders.  For the same reason a
+ * read-side section begins with the first look in it and ends with the last: a section
+ * that is shorter protects less, so nothing is missed.
+ */
 inline rcu_lock() { readers = readers | (1 << me) }
 inline rcu_unlock() {
-	d_step {
-		readers = readers & ~(1 << me);
-		owait[0] = owait[0] & ~(1 << me);
-		owait[1] = owait[1] & ~(1 << me);
-		owait[2] = owait[2] & ~(1 << me);
-		await[0] = await[0] & ~(1 << me);
-		await[1] = await[1] & ~(1 << me);
-		await[2] = await[2] & ~(1 << me)
-	}
+	readers = readers & ~(1 << me);
+	owait[0] = owait[0] & ~(1 << me);
+	owait[1] = owait[1] & ~(1 << me);
+	owait[2] = owait[2] & ~(1 << me);
+	await[0] = await[0] & ~(1 << me);
+	await[1] = await[1] & ~(1 << me);
+	await[2] = await[2] & ~(1 << me)
 }
 #define OWNER_OK(o)   assert((o) == ROOT || !oqueued[o] || owait[o] != 0)
 #define ACCOUNT_OK(a) assert((a) == ROOT || !aqueued[a] || await[a] != 0)
 
-/* end = were both halves zero, and are we the one? */
+/* end = were both halves of o zero, and are we the one? */
 inline owner_ended(o) {
-	end = false;
-	OWNER_OK(o);
+	d_step { OWNER_OK(o); end = refs[o] == 0 };
 	if
-	:: refs[o] == 0 ->
-		if
-		:: bytes[o] == 0 ->
-			d_step { end = !freed[o]; freed[o] = true }
-		:: else
-		fi
+	:: end -> d_step { OWNER_OK(o); end = bytes[o] == 0 }
+	:: else
+	fi;
+	if
+	:: end -> d_step { OWNER_OK(o); end = !freed[o]; freed[o] = true }
 	:: else
 	fi
 }
 
+inline refs_drop(o) { OWNER_OK(o); assert(refs[o] > 0); refs[o] = refs[o] - 1 }
+
 /* Frees r and goes on up the chain while references end. */
 inline owner_release() {
 	do
-	:: atomic {
+	:: true ->
+		d_step {
 			nx = parent[r];
 #ifndef NO_DROPPED
 			dropped[r] = true
@@ -89,82 +94,73 @@ inline owner_release() {
 		:: nx == ROOT || nx == 255 -> break
 		:: else
 		fi;
-		d_step { OWNER_OK(nx); assert(refs[nx] > 0); refs[nx] = refs[nx] - 1 };
-		owner_ended(nx);
+		d_step { refs_drop(nx); r = nx };
+		owner_ended(r);
 		if
-		:: end -> r = nx
+		:: end
 		:: else -> break
 		fi
 	od;
 	r = 0;
-	nx = 0
-}
-
-inline owner_put(o) { /* in a read-side section */
-	if
-	:: (o) != ROOT ->
-		d_step { OWNER_OK(o); assert(refs[o] > 0); refs[o] = refs[o] - 1 };
-		owner_ended(o);
-		if
-		:: end -> r = o; owner_release()
-		:: else
-		fi
-	:: else
-	fi
+	d_step { nx = 0; end = false }
 }
 
 /* The account that owner 0 stands for, in at; shortens the chain on the way. */
 inline owner_account() {
-	at = 0;
+	d_step { rcu_lock(); at = 0; OWNER_OK(0); ok = open[0] };
 	do
-	:: OWNER_OK(at);
+	:: ok -> break
+	:: else ->
+		d_step { OWNER_OK(at); p = parent[at] };
+		d_step { OWNER_OK(p); ok = open[p] };
 		if
-		:: open[at] -> break
-		:: else
-		fi;
-		p = parent[at];
-		OWNER_OK(p);
-		if
-		:: open[p] -> at = p
+		:: ok -> at = p
 		:: else ->
-			g = parent[p];
+			d_step { OWNER_OK(p); g = parent[p] };
 			if
 			:: g == 255 -> at = p
 			:: else ->
-				ok = true;
-				if
-				:: g != ROOT ->
-					d_step {
+				d_step {
+					ok = true;
+					if
+					:: g != ROOT ->
 						OWNER_OK(g);
 						ok = refs[g] > 0;
 						if
 						:: ok -> refs[g] = refs[g] + 1
 						:: else
 						fi
-					}
-				:: else
-				fi;
+					:: else
+					fi
+				};
 				if
 				:: !ok -> at = p
 				:: else ->
 					d_step {
+						OWNER_OK(at);
 						ok = parent[at] == p && !dropped[at];
 						if
-						:: ok -> parent[at] = g
-						:: else
-						fi
+						:: ok -> parent[at] = g; r = p
+						:: else -> r = g
+						fi;
+						at = g
 					};
-					at = g;
+					/* owner_put() of the old parent, or of the new one. */
 					if
-					:: ok -> owner_put(p)
-					:: else -> owner_put(g)
+					:: r != ROOT ->
+						d_step { refs_drop(r) };
+						owner_ended(r);
+						if
+						:: end -> owner_release()
+						:: else -> r = 0
+						fi
+					:: else -> r = 0
 					fi
 				fi
 			fi
-		fi
+		fi;
+		d_step { p = 0; g = 0; OWNER_OK(at); ok = open[at] }
 	od;
-	p = 0;
-	g = 0;
 	ok = false
 }
 
@@ -175,27 +171,28 @@ proctype cpu(byte me) {
 	if
 	:: me == 1 ->
 		/* Charge. */
-		rcu_lock();
 		owner_account();
-		atomic {
+		d_step {
 			do
 			:: at < ROOT -> ACCOUNT_OK(at); usage[at] = usage[at] + 1; at++
 			:: else -> break
 			od;
 			usage[ROOT] = usage[ROOT] + 1
 		};
-		d_step { OWNER_OK(0); bytes[0] = bytes[0] + 1 };
-		rcu_unlock();
-		/* The socket goes. */
-		rcu_lock();
-		owner_put(0);
-		rcu_unlock();
+		/* The next section begins at once: the socket goes. */
+		d_step { OWNER_OK(0); bytes[0] = bytes[0] + 1; at = 0; rcu_unlock(); rcu_lock() };
+		d_step { refs_drop(0) };
+		owner_ended(0);
+		if
+		:: end -> owner_release()
+		:: else
+		fi;
+		d_step { rcu_unlock(); end = false }
 	:: else
 	fi;
 	/* The page goes. */
-	rcu_lock();
 	owner_account();
-	atomic {
+	d_step {
 		do
 		:: at < ROOT ->
 			ACCOUNT_OK(at);
@@ -211,11 +208,10 @@ proctype cpu(byte me) {
 	d_step { OWNER_OK(0); assert(bytes[0] > 0); bytes[0] = bytes[0] - 1 };
 	owner_ended(0);
 	if
-	:: end -> r = 0; owner_release()
+	:: end -> owner_release()
 	:: else
 	fi;
-	rcu_unlock();
-	d_step { done++; at = 0; end = false }
+	d_step { rcu_unlock(); end = false; done++ }
 }
 
 proctype remover() {
@@ -224,18 +220,27 @@ proctype remover() {
 
 	do
 	:: o < GROUPS ->
-		/* owner_close(). */
+		/*
+		 * owner_close(), one step: the reference on the next owner is there before anybody
+		 * can look for it, as that owner's account is open; its parent is looked at only
+		 * when it is closed.
+		 */
+		d_step {
+			if
+			:: o + 1 != ROOT -> OWNER_OK(o + 1); refs[o + 1] = refs[o + 1] + 1
+			:: else
+			fi;
+			parent[o] = o + 1;
+			open[o] = false
+		};
+		/* owner_put() */
+		d_step { rcu_lock(); refs_drop(o) };
+		owner_ended(o);
 		if
-		:: o + 1 != ROOT -> d_step { OWNER_OK(o + 1); refs[o + 1] = refs[o + 1] + 1 }
+		:: end -> r = o; owner_release()
 		:: else
 		fi;
-		parent[o] = o + 1;
-		open[o] = false;
-		rcu_lock();
-		owner_put(o);
-		rcu_unlock();
-		d_step { aqueued[o] = true; await[o] = readers };
-		o++
+		d_step { rcu_unlock(); end = false; aqueued[o] = true; await[o] = readers; o++ }
 	:: else -> break
 	od;
 	done++
@@ -260,13 +265,7 @@ init {
 		refs[1] = 1;
 		refs[2] = 1
 	};
-#ifdef FEW
-	/* The quick check: one charging CPU. */
-	d_step { bytes[0] = 0; usage[0] = 0; usage[1] = 0; usage[2] = 0; usage[3] = 0; done = 1 };
-	atomic { run remover(); run cpu(1) };
-#else
 	atomic { run remover(); run cpu(1); run cpu(2) };
-#endif
 	done == 3;
 	assert(usage[ROOT] == 0);
 	assert(once[0] && once[1] && once[2])
