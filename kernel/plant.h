@@ -12,6 +12,9 @@
 	X(LIMBO_SKIPPED, "promise", "a walk does not announce itself")                             \
 	X(UNDO_FORGOTTEN, "promise", "a refused walk is not undone on the level that refused")     \
 	X(TAKE_PLAIN, "removal", "the stock is taken from by a plain store")                       \
+	X(DRAIN_PLAIN, "removal", "the stock is drained by a load and a store, not an exchange")   \
+	X(UNDONE_SILENT, "undecided", "a walk that is undone is not counted")                      \
+	X(IRQ_CHARGES, "interrupts", "an interrupt handler charges within another charge")         \
 	X(REMAINDER_PLAIN, "removal", "the remainder is taken by a plain store")                   \
 	X(REFERENCE_LOST, "removal", "a closed owner holds no reference to its parent")            \
 	X(CLOSE_WINDOW, "removal", "an owner is closed before it has a parent")                    \

@@ -11,46 +11,46 @@ SIM_CFLAGS := -std=gnu11 -O2 -g -I. -Iarch/sim -DTALLY_HOSTED -DTALLY_SIM -D_GNU
 SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c \
 	mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c \
 	mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c net/sock_mem.c
-# What simulates.
-SIM_REST := $(wildcard arch/sim/*.c tests/sim/lib/*.c) kernel/string.c kernel/printf.c
+# What simulates, and what only the performance model needs.
+SIM_REST := $(wildcard arch/sim/*.c) kernel/string.c kernel/printf.c
+SIM_LIB  := $(wildcard tests/sim/lib/*.c)
 SIM_TSAN := -fsanitize=thread -Wno-tsan
+# The explorer's stock has one set of two entries, so that owners displace each other and a
+# sweep is a few steps.
+SIM_SMALL := -DSTOCK_SETS=1 -DSTOCK_WAYS=2
 
-SIM_CORE_OBJ := $(SIM_CORE:%.c=$(O)/sim/core/%.o)
 SIM_REST_OBJ := $(SIM_REST:%.c=$(O)/sim/rest/%.o)
-SIM_PROGRAMS := $(patsubst tests/sim/%.c,$(O)/sim/%,$(wildcard tests/sim/*.c))
+SIM_OBJS := $(SIM_REST_OBJ)
+SIM_PROGRAMS := $(O)/sim/recipe $(O)/sim/explore $(O)/sim/explore-planted
 
-$(SIM_CORE_OBJ): $(O)/sim/core/%.o: %.c mk/sim.mk
-	@mkdir -p $(@D)
-	@echo "  SIMCC   $<"
-	$(Q)$(SIM_CC) $(SIM_CFLAGS) $(SIM_TSAN) -MMD -MP -c -o $@ $<
-	@# Its variables in sections of their own, so that every run starts with fresh ones.
-	$(Q)objcopy --rename-section .data=simdata --rename-section .bss=simbss $@
-
-$(SIM_REST_OBJ) $(SIM_PROGRAMS:$(O)/sim/%=$(O)/sim/rest/tests/sim/%.o): $(O)/sim/rest/%.o: %.c mk/sim.mk
+$(SIM_REST_OBJ): $(O)/sim/rest/%.o: %.c mk/sim.mk
 	@mkdir -p $(@D)
 	@echo "  SIMCC   $<"
 	$(Q)$(SIM_CC) $(SIM_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(SIM_PROGRAMS): $(O)/sim/%: $(O)/sim/rest/tests/sim/%.o $(SIM_CORE_OBJ) $(SIM_REST_OBJ)
-	@echo "  SIMLD   $@"
-	$(Q)$(SIM_CC) -no-pie -o $@ $^ -lm
-
+# $(1) program, $(2) the sources around the code that is simulated, $(3) further flags
+define SIM_PROGRAM
+SIM_OBJS += $(patsubst %.c,$(O)/sim/$(1).obj/%.o,$(SIM_CORE) $(2))
+$(SIM_CORE:%.c=$(O)/sim/$(1).obj/%.o): $(O)/sim/$(1).obj/%.o: %.c mk/sim.mk
+	@mkdir -p $$(@D)
+	@echo "  SIMCC   $$< ($(1))"
+	$$(Q)$$(SIM_CC) $$(SIM_CFLAGS) $$(SIM_TSAN) $(3) -MMD -MP -c -o $$@ $$<
+	@# Its variables in sections of their own, so that every run starts with fresh ones.
+	$$(Q)objcopy --rename-section .data=simdata --rename-section .bss=simbss $$@
+$(patsubst %.c,$(O)/sim/$(1).obj/%.o,$(2)): $(O)/sim/$(1).obj/%.o: %.c mk/sim.mk
+	@mkdir -p $$(@D)
+	@echo "  SIMCC   $$< ($(1))"
+	$$(Q)$$(SIM_CC) $$(SIM_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(O)/sim/$(1): $(patsubst %.c,$(O)/sim/$(1).obj/%.o,$(SIM_CORE) $(2)) $$(SIM_REST_OBJ)
+	@echo "  SIMLD   $$@"
+	$$(Q)$$(SIM_CC) -no-pie -o $$@ $$^ -lm
+endef
+$(eval $(call SIM_PROGRAM,recipe,tests/sim/recipe.c $(SIM_LIB),))
+$(eval $(call SIM_PROGRAM,explore,tests/sim/explore.c,$(SIM_SMALL)))
 # The same with faults to choose from (kernel/plant.h).
-SIM_PLANT_OBJ := $(SIM_CORE:%.c=$(O)/sim/planted/%.o) $(O)/sim/planted/tests/sim/explore.o
-$(filter-out %/explore.o,$(SIM_PLANT_OBJ)): $(O)/sim/planted/%.o: %.c mk/sim.mk
-	@mkdir -p $(@D)
-	@echo "  SIMCC   $< (planted)"
-	$(Q)$(SIM_CC) $(SIM_CFLAGS) $(SIM_TSAN) -DTALLY_PLANT -MMD -MP -c -o $@ $<
-	$(Q)objcopy --rename-section .data=simdata --rename-section .bss=simbss $@
-$(O)/sim/planted/tests/sim/explore.o: tests/sim/explore.c mk/sim.mk
-	@mkdir -p $(@D)
-	$(Q)$(SIM_CC) $(SIM_CFLAGS) -DTALLY_PLANT -MMD -MP -c -o $@ $<
-$(O)/sim/explore-planted: $(SIM_PLANT_OBJ) $(SIM_REST_OBJ)
-	@echo "  SIMLD   $@"
-	$(Q)$(SIM_CC) -no-pie -o $@ $^ -lm
+$(eval $(call SIM_PROGRAM,explore-planted,tests/sim/explore.c,$(SIM_SMALL) -DTALLY_PLANT))
 
--include $(SIM_PLANT_OBJ:.o=.d)
--include $(SIM_CORE_OBJ:.o=.d) $(SIM_REST_OBJ:.o=.d)
+-include $(SIM_OBJS:.o=.d)
 
 .PHONY: sim check-sim explore explore-faults
 ## make sim           the accounting core on 72 simulated CPUs: published against simulated, who

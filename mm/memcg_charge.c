@@ -12,6 +12,7 @@
  */
 #include "mm/stock.h"
 #include "mm/memcg_tree.h"
+#include "kernel/log.h"
 #include "kernel/thread.h"
 #include "kernel/trace.h"
 
@@ -205,6 +206,7 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 	bool slept = false;
 	int err = -ENOMEM;
 
+	ASSERT(irqs_enabled()); /* interrupt handlers charge nothing: this CPU's stock is ours */
 	stock_bump(&this_cpu(stock_cpu).counters[SC_stock_misses], 1);
 	for (unsigned tries = 0; tries < OOM_TRIES; tries++) {
 		struct account *over = NULL;
@@ -265,6 +267,7 @@ static __noinline void uncharge_slow(struct owner *o, uint64_t bytes, enum memcg
 	struct account *a;
 	uint64_t left = bytes, cap = 0;
 
+	ASSERT(irqs_enabled());
 	rcu_read_lock();
 	stock_tick(s, uncharge_misses);
 	e = locate(s, o, &a);

@@ -128,7 +128,8 @@ static void undo(struct page_counter *c, const struct page_counter *end, int64_t
 	for (; c != end; c = c->parent) {
 		cancel(c, n);
 		/* After the amount: who saw the amount and not this count looks again. */
-		atomic_fetch_add_explicit(&c->undone, 1, memory_order_seq_cst);
+		if (!PLANTED(UNDONE_SILENT))
+			atomic_fetch_add_explicit(&c->undone, 1, memory_order_seq_cst);
 	}
 }
 

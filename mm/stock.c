@@ -112,8 +112,13 @@ static void drain(struct stock_cpu *s, struct stock_entry *e, struct owner *o, s
 	uint64_t amount;
 
 	limbo_begin(s, a, DIV_ROUND_UP(w & WORD_AMOUNT, PAGE_SIZE));
-	w = atomic_exchange_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + new_tag) | WORD_CLOSED,
-				     memory_order_seq_cst);
+	if (PLANTED(DRAIN_PLAIN))
+		atomic_store_explicit(&e->word, ((w & ~(WORD_TAG - 1)) + new_tag) | WORD_CLOSED,
+				      memory_order_seq_cst);
+	else
+		w = atomic_exchange_explicit(&e->word,
+					     ((w & ~(WORD_TAG - 1)) + new_tag) | WORD_CLOSED,
+					     memory_order_seq_cst);
 	amount = w & WORD_AMOUNT;
 	if (amount) {
 		stock_tick(s, drains);

@@ -37,8 +37,10 @@
 #include "mm/memcg_internal.h"
 #include "kernel/plant.h"
 
-#define STOCK_WAYS    8
-#define STOCK_SETS    16
+#ifndef STOCK_SETS /* the explorer's is small (mk/sim.mk) */
+#define STOCK_WAYS 8
+#define STOCK_SETS 16
+#endif
 #define STOCK_ENTRIES (STOCK_WAYS * STOCK_SETS)
 
 #define WORD_AMOUNT 0xffffffffULL     /* bytes */

@@ -10,6 +10,9 @@
  * own FIFO for a while, so a later load of the same CPU may be performed before
  * others see it; any read-modify-write, sequentially consistent store or full fence
  * of that CPU empties it first.  Plain (non-atomic) stores are performed at once.
+ *
+ * An injected interrupt runs on the stack of the coroutine that it interrupts and uses
+ * that CPU's store buffer, as on a real one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,8 @@ static bool by_priority;
 static int lowest;
 static uint64_t falls[FALLS];
 static void (*invariant)(void);
+static void (*interrupt)(unsigned cpu);
+static unsigned interrupt_in; /* chance: one in so many accesses */
 static bool tso;
 
 void explore_begin(uint64_t seed, bool store_buffers, void (*check)(void))
@@ -47,6 +52,8 @@ void explore_begin(uint64_t seed, bool store_buffers, void (*check)(void))
 		sim_random(&rnd);
 	steps = 0;
 	invariant = check;
+	interrupt = NULL;
+	interrupt_in = 4 + sim_random(&rnd) % 60;
 	tso = store_buffers;
 	by_priority = sim_random(&rnd) % 2;
 	switch_in = 2 + sim_random(&rnd) % 20;
@@ -57,6 +64,11 @@ void explore_begin(uint64_t seed, bool store_buffers, void (*check)(void))
 		cpus[i].priority = 1 + (int)(sim_random(&rnd) % 1000);
 	for (unsigned i = 0; i < FALLS; i++)
 		falls[i] = sim_random(&rnd) % (i < FALLS / 2 ? 300 : 4000);
+}
+
+void explore_interrupts(void (*handler)(unsigned cpu))
+{
+	interrupt = handler;
 }
 
 uint64_t explore_steps(void)
@@ -154,10 +166,20 @@ static void run_invariant(void)
 	sim_cur = me;
 }
 
+static void take_interrupt(void)
+{
+	irqstate_t on = irq_save();
+
+	interrupt(cpu_id());
+	irq_restore(on);
+}
+
 void explore_point(const void *addr, enum sim_access kind)
 {
 	uint64_t v;
 
+	if (interrupt && irqs_enabled() && sim_random(&rnd) % interrupt_in == 0)
+		take_interrupt();
 	steps++;
 	if (explore_buffered(addr, &v) && kind != SIM_READ)
 		explore_flush();

@@ -2,7 +2,7 @@
 /*
  * Inline part of the machine contract (arch/arch.h) on the simulator: simulated
  * CPUs are coroutines on one host thread.  Interrupts do not exist here unless a
- * test injects them; memory is one arena whose lines the cost model knows.
+ * test injects them (arch/sim/explorer.h); memory is one arena whose lines the cost model knows.
  */
 #ifndef ARCH_SIM_MACHINE_H
 #define ARCH_SIM_MACHINE_H
@@ -20,6 +20,7 @@ struct sim_cpu_view {
 	unsigned id;
 	uintptr_t percpu_offset;
 	struct thread *curr;
+	bool irqs_off;
 };
 extern struct sim_cpu_view *sim_view; /* of the CPU that runs */
 
@@ -37,23 +38,28 @@ static inline struct thread *current_thread(void)
 }
 
 typedef bool irqstate_t;
-static inline irqstate_t irq_save(void)
+static inline void irq_disable(void)
 {
-	return true;
-}
-static inline void irq_restore(irqstate_t s)
-{
-	(void)s;
+	sim_view->irqs_off = true;
 }
 static inline void irq_enable(void)
 {
-}
-static inline void irq_disable(void)
-{
+	sim_view->irqs_off = false;
 }
 static inline bool irqs_enabled(void)
 {
-	return true;
+	return !sim_view->irqs_off;
+}
+static inline irqstate_t irq_save(void)
+{
+	bool on = irqs_enabled();
+
+	irq_disable();
+	return on;
+}
+static inline void irq_restore(irqstate_t s)
+{
+	sim_view->irqs_off = !s;
 }
 /* No static key is ever on, and asking costs nothing. */
 #define arch_static_branch(key) ((void)(key), false)

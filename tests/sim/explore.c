@@ -34,8 +34,9 @@ extern int sim_warnings;
 
 static uint64_t seed;
 static const char *scenario_name;
-static struct memcg *top, *limited, *leaf[3];
-static struct owner *owner[3];
+#define LEAVES 3 /* one more than a CPU's stock has entries (mk/sim.mk) */
+static struct memcg *top, *limited, *leaf[LEAVES];
+static struct owner *owner[LEAVES];
 static int64_t surely, possibly; /* bytes below `limited` */
 static int permits;              /* pages that may still be charged with a promise */
 static bool failed;
@@ -131,7 +132,7 @@ static void promise(unsigned cpu)
 		} else if (sim_random(&rnd) % 8 == 0) {
 			charge(owner[sim_random(&rnd) % 2], (LIMIT + 1) * PAGE_SIZE, false);
 		} else if (take_permits(n)) {
-			have[k].o = owner[sim_random(&rnd) % 2];
+			have[k].o = owner[sim_random(&rnd) % LEAVES];
 			have[k].n = n;
 			if (!charge(have[k].o, (uint64_t)n * PAGE_SIZE, true)) {
 				permits += n;
@@ -160,7 +161,7 @@ static void pieces(unsigned cpu)
 			continue;
 		}
 		have[k] = 1 + sim_random(&rnd) % 6000;
-		of[k] = owner[sim_random(&rnd) % 2];
+		of[k] = owner[sim_random(&rnd) % LEAVES];
 		if (!charge(of[k], have[k], false))
 			have[k] = 0;
 	}
@@ -224,6 +225,67 @@ static void levels(unsigned cpu)
 			give_back(owner[1], 2 * PAGE_SIZE);
 }
 
+/* Charges that will fail higher up come and go while small ones, which fit, are settled. */
+static void undecided(unsigned cpu)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		if (cpu == 0)
+			charge(owner[0], 11 * PAGE_SIZE, false);
+		else if (charge(owner[1], 2 * PAGE_SIZE, true))
+			give_back(owner[1], 2 * PAGE_SIZE);
+	}
+}
+
+/*
+ * What an interrupt brings waits for the thread, which charges it: handlers charge nothing
+ * (mm/stock.h).  Planted, the handler charges at once, in the middle of whatever it meets.
+ */
+static struct {
+	unsigned waiting, charged; /* pages */
+} arrived[MAX_EXPLORED];
+
+static void interrupt(unsigned cpu)
+{
+	if (arrived[cpu].waiting + arrived[cpu].charged >= 3 || !take_permits(1))
+		return;
+	if (!PLANTED(IRQ_CHARGES))
+		arrived[cpu].waiting++;
+	else if (charge(owner[cpu % 2], PAGE_SIZE, true))
+		arrived[cpu].charged++;
+	else
+		permits++;
+}
+
+static void receive(unsigned cpu)
+{
+	while (arrived[cpu].waiting) {
+		arrived[cpu].waiting--;
+		if (charge(owner[cpu % 2], PAGE_SIZE, true))
+			arrived[cpu].charged++;
+		else
+			permits++;
+	}
+	while (arrived[cpu].charged) {
+		arrived[cpu].charged--;
+		give_back(owner[cpu % 2], PAGE_SIZE);
+		permits++;
+	}
+}
+
+static void interrupts(unsigned cpu)
+{
+	for (unsigned i = 0; i < OPS; i++) {
+		if (take_permits(2)) {
+			if (charge(owner[cpu % 2], 2 * PAGE_SIZE, true))
+				give_back(owner[cpu % 2], 2 * PAGE_SIZE);
+			permits += 2;
+		}
+		receive(cpu);
+	}
+	explore_interrupts(NULL); /* on no CPU from here on: what has come is received */
+	receive(cpu);
+}
+
 static const struct scenario {
 	const char *name;
 	void (*fn)(unsigned cpu);
@@ -231,13 +293,16 @@ static const struct scenario {
 	int limit, top_limit; /* pages; 0: none */
 	bool users_left;      /* the scenario gives up its users itself */
 	bool removed;
+	void (*irq)(unsigned cpu);
 } scenarios[] = {
-	{ "promise", promise, 3, LIMIT, 0, false, false },
-	{ "pieces", pieces, 3, 0, 0, false, false },
-	{ "limits", limits, 3, LIMIT, 0, false, false },
-	{ "removal", removal, 3, 0, 0, false, true },
-	{ "leaving", leaving, 4, 0, 0, true, false },
-	{ "levels", levels, 3, LIMIT, 9, false, false },
+	{ "promise", promise, 3, LIMIT, 0, false, false, NULL },
+	{ "pieces", pieces, 3, 0, 0, false, false, NULL },
+	{ "limits", limits, 3, LIMIT, 0, false, false, NULL },
+	{ "removal", removal, 3, 0, 0, false, true, NULL },
+	{ "leaving", leaving, 4, 0, 0, true, false, NULL },
+	{ "levels", levels, 3, LIMIT, 9, false, false, NULL },
+	{ "undecided", undecided, 2, LIMIT, 9, false, false, NULL },
+	{ "interrupts", interrupts, 3, LIMIT, 0, false, false, interrupt },
 };
 
 static const struct scenario *now;
@@ -257,8 +322,10 @@ static void set_up(void)
 	memcg_control(top, MEMCG_CTL_MEMORY, 0);
 	limited = memcg_create(top, "limited");
 	memcg_control(limited, MEMCG_CTL_MEMORY, 0);
-	for (unsigned i = 0; i < 2; i++) {
-		leaf[i] = memcg_create(limited, i ? "1" : "0");
+	for (unsigned i = 0; i < LEAVES; i++) {
+		static const char *const names[LEAVES] = { "0", "1", "2" };
+
+		leaf[i] = memcg_create(limited, names[i]);
 		owner[i] = leaf[i]->owner;
 		owner_get(owner[i]);
 	}
@@ -266,8 +333,8 @@ static void set_up(void)
 		for_each_cpu(c)
 			memcg_user_get(owner[c % 2]);
 	} else {
-		memcg_user_get(owner[0]);
-		memcg_user_get(owner[1]);
+		for (unsigned i = 0; i < LEAVES; i++)
+			memcg_user_get(owner[i]);
 	}
 	if (now->limit)
 		memcg_set_max(limited, now->limit);
@@ -282,8 +349,8 @@ static void finish(void)
 	int64_t st[NR_MEMCG_STATS];
 
 	if (!now->users_left) {
-		memcg_user_put(owner[0]);
-		memcg_user_put(owner[1]);
+		for (unsigned i = 0; i < LEAVES; i++)
+			memcg_user_put(owner[i]);
 	}
 	if (account_usage(memcg_account(top)) || account_usage(memcg_account(limited)))
 		fail("usage left", account_usage(memcg_account(top)),
@@ -291,13 +358,13 @@ static void finish(void)
 	memcg_stat_read(memcg_account(top), st);
 	if (st[MEMCG_SOCK])
 		fail("statistics left", st[MEMCG_SOCK], 0);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < LEAVES; i++) {
 		if (!now->removed && account_usage(memcg_account(leaf[i])))
 			fail("usage left in a leaf", account_usage(memcg_account(leaf[i])), i);
 		if (owner[i]->remainder)
 			fail("remainder left", owner[i]->remainder, i);
 	}
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < LEAVES; i++)
 		owner_put(owner[i]);
 	if (limited->owner->freed || limited->owner->refs < 1)
 		fail("the owner of a live group has lost its reference", limited->owner->refs, 0);
@@ -317,7 +384,9 @@ static bool run_one(const struct scenario *s, uint64_t which)
 	sim_warnings = 0;
 	sim_reset(s->cpus, SIM_EXPLORE, NULL, which);
 	set_up();
+	memset(arrived, 0, sizeof(arrived));
 	explore_begin(which, which % 4 != 3, check);
+	explore_interrupts(s->irq);
 	sim_run(s->fn);
 	finish();
 	return !failed;
