@@ -36,8 +36,9 @@ static struct { uint64_t walks, charged; } before;
 /*
  * The two sockets of a pair.  Tally's keep credit between calls, and that is part of
  * what is simulated; their own fields cost nothing here, since a socket of the root
- * group moves between the same CPUs.  Linux's give back every page at once: that is
- * the pattern of pages_per_charge.
+ * group moves between the same CPUs.  Linux's (since its sockets keep less than a page,
+ * 2022) ask for each page of a message and give each back: that is the pattern of
+ * pages_per_charge, which tally can be given, too (by_page).
  */
 static struct pair_sockets {
 	struct sock_mem mem[2]; /* sender's, receiver's */
@@ -156,6 +157,12 @@ static void build(void)
 			 ARRAY_SIZE(cpu_fields));
 }
 
+/* Does a message go through the sockets' credit (net/sock_mem.c), or page by page? */
+static bool with_credit(void)
+{
+	return !memcg_config.linux_rules && !now.by_page;
+}
+
 static void lock_sockets(struct pair_sockets *p)
 {
 	while (p->locked)
@@ -171,7 +178,7 @@ static void charge_message(unsigned pair)
 
 	if (now.in_root)
 		return;
-	if (!memcg_config.linux_rules) {
+	if (with_credit()) {
 		lock_sockets(p);
 		if (sock_mem_charge(&p->mem[0], bytes, CHARGE_NOSLEEP) ||
 		    sock_mem_charge(&p->mem[1], bytes, CHARGE_NOSLEEP))
@@ -192,7 +199,7 @@ static void give_back_message(unsigned pair)
 
 	if (now.in_root)
 		return;
-	if (!memcg_config.linux_rules) {
+	if (with_credit()) {
 		lock_sockets(p);
 		sock_mem_uncharge(&p->mem[0], bytes);
 		sock_mem_uncharge(&p->mem[1], bytes);
@@ -227,11 +234,11 @@ static void start_counting(void)
 	sim_count(true);
 }
 
-/* Whose message this receiver's CPU gives back: its own pair's, or (mix) anybody's. */
+/* Whose message this receiver's CPU gives back: its own pair's, or (mix) a neighbour's. */
 static unsigned handled_here(unsigned pair, uint64_t *rnd)
 {
 	if (now.mix_percent && sim_random(rnd) % 100 < now.mix_percent) {
-		unsigned other = (unsigned)(sim_random(rnd) % now.pairs);
+		unsigned other = (pair + 1 + (unsigned)(sim_random(rnd) % MIX_PAIRS)) % now.pairs;
 
 		if (owed[other])
 			return other;

@@ -6,6 +6,7 @@
 #include "arch/sim/sim.h"
 
 #define MESSAGE_BYTES 10240.0
+#define MIX_PAIRS     6 /* neighbours whose messages meet on a CPU: with its own, seven groups */
 
 struct setup {
 	const struct sim_machine *machine;
@@ -16,7 +17,8 @@ struct setup {
 	const char *preset;
 	const char *options[8]; /* name, value, …, NULL */
 	double work_ns;         /* of each side, per message */
-	unsigned mix_percent;   /* so many messages are given back on another pair's CPU */
+	unsigned mix_percent;   /* so many messages are given back on a neighbouring pair's CPU */
+	bool by_page;           /* tally charges as Linux's sockets do, without its own's credit */
 	unsigned messages;      /* per pair */
 	uint64_t seed;
 };
