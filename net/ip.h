@@ -63,7 +63,8 @@ bool raw_input(const struct pbuf *p);
 	X(tcp_rcv_dropped) X(tcp_listen_overflows) X(tcp_syn_dropped) X(tcp_active_opens)          \
 	X(tcp_passive_opens) X(tcp_timewait) X(tcp_timewait_reused) X(tcp_no_memory)               \
 	X(tcp_acks_out) X(tcp_dsack) X(tcp_tail_probes) X(tcp_ecn_marks)                  \
-	X(tcp_cookies_sent) X(tcp_cookies_good) X(tcp_cookies_bad) X(tcp_wake_reader) X(tcp_wake_writer) X(tcp_own_waits)        \
+	X(tcp_cookies_sent) X(tcp_cookies_good) X(tcp_cookies_bad) X(tcp_pmtu_lowered)           \
+	X(tcp_icmp_stray) X(tcp_orphans_reset) X(tcp_wake_reader) X(tcp_wake_writer) X(tcp_own_waits)        \
 	X(udp_in) X(udp_out) X(udp_dropped) X(udp_noport) X(icmp_in) X(icmp_out)
 #define NET_STAT_ENUM(n) NS_##n,
 enum net_stat { NET_STATS(NET_STAT_ENUM) NR_NET_STATS };

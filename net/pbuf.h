@@ -45,7 +45,7 @@ struct net_node {
 	struct net_node *next;
 	uint8_t kind;
 };
-enum { NODE_PACKET, NODE_TIMER };
+enum { NODE_PACKET, NODE_TIMER, NODE_ICMP };
 
 struct pbuf {
 	struct net_node node; /* queue link; whoever holds the packet owns it */
@@ -69,6 +69,7 @@ struct pbuf {
 			uint8_t wscale;
 			uint16_t mss, sport, dport;
 			uint16_t sack_off; /* into head[] */
+			uint16_t urg; /* urgent pointer, with TH_URG */
 		} tcp;
 		struct { /* datagrams */
 			uint16_t sport, dport;

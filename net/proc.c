@@ -13,6 +13,7 @@ static int show_stats(struct seq *s, void *arg)
 	for (unsigned i = 0; i < NR_NET_STATS; i++)
 		seq_printf(s, "%s %llu\n", net_stat_names[i], (unsigned long long)net_stat_sum((enum net_stat)i));
 	seq_printf(s, "tcp_timewait_now %u\n", tcp_tw_count());
+	seq_printf(s, "tcp_orphans_now %u\n", tcp_orphans());
 	return 0;
 }
 

@@ -280,7 +280,7 @@ static ssize_t send_common(struct sock *s, struct file *f, struct sock_msg *m)
 	ssize_t ret;
 
 	m->nonblock = file_nonblock(f);
-	if (m->flags & MSG_OOB)
+	if ((m->flags & MSG_OOB) && (s->type != SOCK_STREAM || s->family == AF_UNIX))
 		return -EOPNOTSUPP;
 	ret = s->ops->sendmsg(s, m);
 	if (ret == -EPIPE && !(m->flags & MSG_NOSIGNAL) && s->type == SOCK_STREAM)

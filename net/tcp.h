@@ -119,6 +119,16 @@ enum tcp_ca { CA_OPEN, CA_CWR, CA_RECOVERY, CA_LOSS }; /* tcp_cong.c */
 /* After a time-out: not asking any more, one segment repeated, new data sent (RFC 5682). */
 enum tcp_frto { FRTO_OFF, FRTO_FIRST, FRTO_SECOND };
 
+/* Urgent data received: none, announced, arrived, taken with MSG_OOB (tcp_urg.c). */
+enum tcp_urg_state { URG_NONE, URG_EXPECTED, URG_HERE, URG_READ };
+
+/* An ICMP error that waits for the owner (tcp_icmp.c). */
+struct tcp_icmp {
+	uint32_t seq, mtu;
+	int err; /* positive; EMSGSIZE: mtu is the path's */
+	bool hard;
+};
+
 struct tcp_sock;
 struct tcp_listener; /* net/tcp_listen.h */
 
@@ -147,6 +157,9 @@ struct tcp_sock {
 	uint8_t snd_wscale, rcv_wscale;
 	uint8_t opts;               /* TCP_OPT_* agreed on */
 	bool fin_queued, nodelay, cork, more;
+	bool probe_byte;            /* the byte at snd_nxt went out with a window probe */
+	bool orphan_counted;        /* among tcp_orphans() */
+	int soft_err;               /* what ICMP said about segments in flight; told at a time-out */
 	bool connecting;            /* connect() has begun and not yet told the result */
 	_Atomic uint32_t wmem;      /* truesize queued; read by waiting writers */
 	struct page *frag;          /* partly used block for copied bytes */
@@ -165,7 +178,12 @@ struct tcp_sock {
 	struct pqueue ofo;          /* out of order, sorted, not overlapping at the start */
 	uint32_t dsack_start, dsack_end; /* to report once; equal: none */
 	uint32_t last_ofo_seq;      /* start of the newest block: it is reported first */
-	bool rx_busy;               /* a reader copies without ownership */
+	bool rx_busy;               /* a reader copies without ownership … */
+	struct pbuf *rx_seen;       /* … up to and with this packet */
+	uint32_t urg_seq;           /* the urgent byte */
+	uint8_t urg_state, urg_byte; /* enum tcp_urg_state; the byte once it is here */
+	bool urg_send;              /* bytes before snd_up are urgent */
+	uint32_t snd_up;
 	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, quickack, fin_rcvd;
 	uint32_t fin_seq;
@@ -206,6 +224,9 @@ struct tcp_sock {
 	uint64_t timer_at;
 	struct net_node timer_node;
 	_Atomic bool timer_queued;
+	struct net_node icmp_node;
+	_Atomic bool icmp_queued;   /* whoever sets it may write icmp and push the node */
+	struct tcp_icmp icmp;
 	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at, reo_at, pto_at;
 	uint64_t first_rto_ns;      /* when the present run of time-outs began */
 	unsigned keep_idle, keep_intvl, keep_cnt, keep_probes; /* seconds */
@@ -260,6 +281,7 @@ void tcp_reset(struct tcp_sock *tp, int err);    /* the same with an error for t
 void tcp_abort(struct tcp_sock *tp, int err);    /* the same, and tells the peer by RST */
 void tcp_established(struct tcp_sock *tp, uint64_t now); /* buffers, keepalive, wake-ups */
 void tcp_set_mss(struct tcp_sock *tp);
+unsigned tcp_orphans(void);          /* connections without a file that still have something to do */
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
 int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
 void tcp_free_txq(struct tcp_sock *tp);
@@ -314,6 +336,8 @@ void tcp_output(struct tcp_sock *tp, uint64_t now);
 void tcp_output_one(struct tcp_sock *tp, uint64_t now);  /* tx_next is there */
 void tcp_send_ack(struct tcp_sock *tp, uint64_t now);
 void tcp_send_probe(struct tcp_sock *tp, uint64_t now);  /* one below snd_una, no data */
+void tcp_send_window_probe(struct tcp_sock *tp, uint64_t now); /* the next byte, beyond the window */
+bool tcp_claim_probe(struct tcp_sock *tp); /* that byte was taken: it is sent; false: no memory to say so */
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
 void tcp_reply_reset(const struct pbuf *p);              /* to a segment nobody wants */
 void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr);
@@ -330,6 +354,7 @@ int tcp_output_init(void);
 
 /* tcp_sack.c */
 void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a);
+bool tcp_mark_longer(struct tcp_sock *tp, uint32_t mss); /* true: something in flight was longer */
 void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now);
 void tcp_clear_lost(struct tcp_sock *tp);
 unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room);
@@ -342,6 +367,7 @@ void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_in
 		    uint64_t now);
 void tcp_enter_cwr(struct tcp_sock *tp);
 void tcp_enter_recovery(struct tcp_sock *tp);
+void tcp_enter_repair(struct tcp_sock *tp); /* the same without a reduction: no sign of congestion */
 void tcp_enter_loss(struct tcp_sock *tp, uint64_t now);
 
 /* tcp_prr.c */
@@ -356,6 +382,22 @@ void tcp_ecn_received(struct tcp_sock *tp, const struct pbuf *p); /* data: a mar
 void tcp_ecn_echoed(struct tcp_sock *tp, const struct pbuf *p);   /* an acknowledgement */
 void tcp_ecn_reduced(struct tcp_sock *tp);       /* the window has been reduced */
 uint8_t tcp_ecn_flags(struct tcp_sock *tp, bool new_data); /* for the next segment */
+
+void tcp_icmp_event(struct tcp_sock *tp); /* owned: what icmp holds (tcp_icmp.c) */
+
+/* tcp_urg.c */
+void tcp_urg_received(struct tcp_sock *tp, const struct pbuf *p); /* acceptable, with URG */
+void tcp_urg_take(struct tcp_sock *tp, const struct pbuf *p);     /* in-order data while it is expected */
+/* Bytes that can be read before the urgent one; UINT32_MAX: it has been read. */
+uint32_t tcp_urg_distance(const struct tcp_sock *tp);
+ssize_t tcp_urg_recv(struct tcp_sock *tp, struct sock_msg *m);    /* recv(MSG_OOB), not owned */
+void tcp_urg_queued(struct tcp_sock *tp);                         /* everything queued is urgent */
+uint16_t tcp_urg_pointer(struct tcp_sock *tp, uint32_t seq);      /* for a segment; 0: without URG */
+
+/* tcp_pack.c */
+uint32_t tcp_rx_truesize(const struct tcp_sock *tp, const struct pbuf *p);
+/* True: the bytes of @p are in the queue's last packet, charged, and @p is not needed. */
+bool tcp_pack(struct tcp_sock *tp, struct pbuf *p);
 
 /* tcp_timer.c */
 void tcp_timer_init(struct tcp_sock *tp);
@@ -373,6 +415,7 @@ void tcp_listen_input(struct tcp_sock *l, struct pbuf *p);    /* consumes p, not
 void tcp_req_input(struct ep *e, struct pbuf *p);             /* the same */
 void tcp_listen_close(struct tcp_sock *l);
 void tcp_req_free(struct ep *e);
+void tcp_req_error(struct ep *e, uint32_t seq); /* our SYN-ACK @seq gets nowhere */
 uint32_t tcp_isn(const struct ep *e, uint64_t now);
 
 /* tcp_timewait.c */
@@ -389,6 +432,7 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
 
 /* tcp_recv.c, tcp_send.c */
+void tcp_frag_idle(struct tcp_sock *tp); /* nothing is queued: gives frag, which is there, up */
 ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m);
 ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m);
 ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned n, unsigned flags);

@@ -70,14 +70,15 @@ static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
  */
 bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
-	uint32_t ack = p->tcp.ack, acked, flight = tp->snd_nxt - tp->snd_una, wnd;
+	uint32_t ack = p->tcp.ack, acked, flight, wnd;
 	struct tcp_ack_info a = { 0 };
 	bool window_moved = false, dup;
 
-	if (seq_gt(ack, tp->snd_nxt)) {
+	if (unlikely(seq_gt(ack, tp->snd_nxt)) && !(ack == tp->snd_nxt + 1 && tcp_claim_probe(tp))) {
 		tcp_challenge_ack(tp, now);
 		return false;
 	}
+	flight = tp->snd_nxt - tp->snd_una;
 	if (seq_lt(ack, tp->snd_una)) {
 		if (tp->snd_una - ack > tp->snd_max_wnd) { /* RFC 5961 section 5 */
 			tcp_challenge_ack(tp, now);
@@ -97,8 +98,10 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->snd_wl2 = ack;
 		if (wnd > tp->snd_max_wnd)
 			tp->snd_max_wnd = wnd;
-		if (window_moved && wnd)
+		if (window_moved && wnd && tp->probe_at) {
 			tp->probe_at = 0;
+			tp->backoff = 0;
+		}
 	}
 	acked = ack - tp->snd_una;
 	a.acked = acked;
@@ -144,6 +147,7 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (acked) {
 		unsigned sndbuf = atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
 
+		tp->soft_err = 0;
 		/* Room for two congestion windows, as long as memory is easy. */
 		if (!tp->sk.sndbuf_locked && sndbuf < TCP_SNDBUF_MAX && sndbuf < 2 * tp->cwnd &&
 		    !sock_mem_pressure(&tp->sk.mem)) {
@@ -153,6 +157,8 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		/* Writers wake when a third of the buffer is free: fewer, longer runs. */
 		if (atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= sndbuf - sndbuf / 3)
 			tp->wake_wr = true;
+		if (tp->frag && tp->snd_una == tp->write_seq)
+			tcp_frag_idle(tp);
 	}
 	return true;
 }

@@ -95,6 +95,24 @@ void tcp_enter_recovery(struct tcp_sock *tp)
 	tcp_prr_begin(tp);
 }
 
+void tcp_enter_repair(struct tcp_sock *tp)
+{
+	if (tp->ca == CA_RECOVERY || tp->ca == CA_LOSS)
+		return;
+	tp->prior_cwnd = tp->cwnd;
+	tp->prior_ssthresh = tp->ssthresh;
+	tp->undo_una = tp->snd_una;
+	tp->undo_retrans = 0;
+	tp->retrans_ts = 0;
+	tp->recover = tp->snd_nxt;
+	tp->ssthresh = max(tp->cwnd, 2 * tp->mss);
+	tp->tlp_out = false;
+	tp->pto_at = 0;
+	tp->ca = CA_RECOVERY;
+	tcp_prr_begin(tp);
+	tp->cwnd = max(tp->cwnd, tp->mss);
+}
+
 void tcp_enter_loss(struct tcp_sock *tp, uint64_t now)
 {
 	if (tp->ca != CA_LOSS) {
@@ -166,16 +184,10 @@ static void mark_head_lost(struct tcp_sock *tp)
 	if (list_empty(&tp->txq))
 		return;
 	s = list_first_entry(&tp->txq, struct tcp_seg, link);
-	if (s == tp->tx_next || (s->flags & SEG_SACKED))
-		return;
-	if (s->flags & SEG_RETRANS) {
-		s->flags &= ~SEG_RETRANS;
-		tp->retrans -= seg_span(s);
-	}
-	if (!(s->flags & SEG_LOST)) {
-		s->flags |= SEG_LOST;
-		tp->lost += seg_span(s);
-	}
+	if (s == tp->tx_next || (s->flags & (SEG_LOST | SEG_SACKED)))
+		return; /* known, and sent again or about to be */
+	s->flags |= SEG_LOST;
+	tp->lost += seg_span(s);
 	list_del(&s->tlink);
 	tp->rtx_hint = NULL;
 }

@@ -4,7 +4,6 @@
  * of RFC 9293 section 3.10.7, with the hardening of RFC 5961.
  */
 #include "net/tcp.h"
-#include "net/icmp_err.h"
 
 void tcp_input(struct pbuf *p)
 {
@@ -253,6 +252,8 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 				tcp_abort(tp, EPIPE);
 				goto out;
 			}
+			if (unlikely(f & TH_URG))
+				tcp_urg_received(tp, p);
 			if (unlikely(tp->opts & TCP_OPT_ECN))
 				tcp_ecn_received(tp, p);
 			data = p;
@@ -305,23 +306,4 @@ void tcp_segment(struct tcp_sock *tp, struct pbuf *p)
 	if (tp->ack_now)
 		tcp_send_ack(tp, now);
 	tcp_timer_update(tp);
-}
-
-/* An ICMP error that quotes a segment of ours: hard errors only end a connection that is opening. */
-void tcp_icmp_error(const struct icmp_error *e)
-{
-	struct ep *ep = ep_lookup(&e->src, e->sport, &e->dst, e->dport);
-	struct tcp_sock *tp;
-
-	if (!ep)
-		return;
-	tp = ep_sock(ep);
-	if (ep->kind == EP_SOCK && own_try(&tp->own)) {
-		/* RFC 5927: only what is in flight can have caused it. */
-		if (tcp_in(tp, TCPF(TCP_SYN_SENT)) && e->seq == tp->iss &&
-		    (e->hard || (!e->type && !e->code)))
-			tcp_reset(tp, e->err);
-		tcp_release(tp);
-	}
-	ep_put(ep);
 }

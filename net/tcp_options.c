@@ -120,6 +120,7 @@ bool tcp_parse(struct pbuf *p)
 	p->tcp.ack = get_be32(h + 8);
 	p->tcp.tcp_flags = h[13];
 	p->tcp.wnd = get_be16(h + 14);
+	p->tcp.urg = get_be16(h + 18);
 	p->tcp.opts = 0;
 	p->tcp.nr_sack = 0;
 	p->tcp.mss = 0;

@@ -161,7 +161,8 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 	h[12] = (uint8_t)((p->end - p->th) / 4 << 4);
 	h[13] = flags;
 	put_be16(h + 14, (uint16_t)min_t(uint32_t, wnd_field, 65535));
-	put_be32(h + 16, 0);
+	put_be16(h + 16, 0);
+	put_be16(h + 18, p->tcp.urg);
 	if (!p->dev || !p->dev->loopback) {
 		struct route rt;
 
@@ -248,6 +249,10 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		pdata_get(seg->data);
 		if (seg->link.next == &tp->txq || (seg->flags & SEG_PUSH))
 			flags |= TH_PSH;
+		if (unlikely(tp->urg_send)) {
+			p->tcp.urg = tcp_urg_pointer(tp, seg->seq);
+			flags |= p->tcp.urg ? TH_URG : 0;
+		}
 	}
 	tcp_seg_refund(tp, seg);
 	wnd = tcp_window(tp);
@@ -291,6 +296,59 @@ void tcp_send_probe(struct tcp_sock *tp, uint64_t now)
 	net_count(tcp_probes);
 	tcp_finish(p, tp->snd_una - 1, tp->rcv_nxt, TH_ACK, tcp_window(tp) >> tp->rcv_wscale);
 	tcp_queue_packet(tp, p, false);
+}
+
+/*
+ * At a zero window: the next byte (RFC 9293 section 3.8.6.1), which the peer must
+ * answer and may take.  It stays unsent for us until an acknowledgement covers it.
+ */
+void tcp_send_window_probe(struct tcp_sock *tp, uint64_t now)
+{
+	struct tcp_seg *s = tp->tx_next;
+	struct pbuf *p;
+
+	if (!s->len) {
+		tcp_send_probe(tp, now);
+		return;
+	}
+	p = tcp_build(tp, now, false, false);
+	if (!p)
+		return;
+	net_count(tcp_probes);
+	p->data = s->data;
+	p->off = s->off;
+	p->len = 1;
+	pdata_get(s->data);
+	tcp_seg_refund(tp, s);
+	tp->probe_byte = true;
+	tcp_finish(p, s->seq, tp->rcv_nxt, TH_ACK, tcp_window(tp) >> tp->rcv_wscale);
+	tcp_acked_to_peer(tp);
+	tcp_queue_packet(tp, p, false);
+}
+
+bool tcp_claim_probe(struct tcp_sock *tp)
+{
+	struct tcp_seg *s = tp->tx_next;
+
+	if (!tp->probe_byte || !s || !s->len)
+		return false;
+	if (s->len > 1 && !tcp_seg_split(tp, s, 1))
+		return false;
+	if (s->flags & SEG_FIN) { /* it was the last byte: the FIN goes on its own */
+		struct tcp_seg *f = tcp_seg_alloc(tp);
+
+		if (!f)
+			return false;
+		f->seq = s->seq + 1;
+		f->flags = SEG_FIN;
+		s->flags &= ~SEG_FIN;
+		list_add(&f->link, &s->link);
+	}
+	tp->probe_byte = false;
+	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
+	tp->snd_nxt = s->seq + 1;
+	s->tx = 2; /* no round-trip sample */
+	return true;
 }
 
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now)
@@ -443,6 +501,7 @@ static void idle_restart(struct tcp_sock *tp, uint64_t now)
 
 	if (tp->loopback || !tp->last_tx_ns || idle < tp->rto)
 		return;
+	tcp_set_mss(tp); /* the way may take more by now */
 	tp->cwnd = min(tp->cwnd, tcp_initial_cwnd(tp));
 	tp->cc->restart(tp, idle);
 }
@@ -450,6 +509,7 @@ static void idle_restart(struct tcp_sock *tp, uint64_t now)
 /* @s has been sent for the first time. */
 static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
 {
+	tp->probe_byte = false;
 	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
 	tp->snd_nxt = seg_end(s);
 	if (s->len < tp->mss)

@@ -3,7 +3,7 @@
  * TCP's receiving half: data into the in-order or out-of-order queue, the
  * window that is offered, and when acknowledgements are due.
  *
- * Every queued packet is charged to the socket by truesize.  A charge that is
+ * Every queued packet is charged to the socket by truesize (tcp_pack.c).  A charge that is
  * refused drops the packet: the peer sends it again when memory is there.  So
  * that two ends in one group can't wait for each other's memory for ever, a
  * connection with nothing queued may take FORCED_BYTES past the limit: that,
@@ -35,7 +35,7 @@ static bool charge_forced(struct tcp_sock *tp, struct pbuf *p)
 		p->len = FORCED_BYTES;
 		tp->fin_rcvd = false; /* it was behind what we leave out */
 	}
-	p->charged = pdata_truesize(p->data, p->off, p->len);
+	p->charged = tcp_rx_truesize(tp, p);
 	if (sock_mem_charge(&tp->sk.mem, p->charged, CHARGE_NOFAIL | CHARGE_NOSLEEP))
 		return false;
 	tp->rmem += p->charged;
@@ -45,7 +45,7 @@ static bool charge_forced(struct tcp_sock *tp, struct pbuf *p)
 
 static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 {
-	uint32_t ts = pdata_truesize(p->data, p->off, p->len);
+	uint32_t ts = tcp_rx_truesize(tp, p);
 	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
 
 	/* The window bounds bytes; this bounds the overhead of small segments. */
@@ -78,6 +78,8 @@ refused:
 
 static void uncharge(struct tcp_sock *tp, struct pbuf *p)
 {
+	if (!p->charged)
+		return;
 	tp->rmem -= p->charged;
 	sock_mem_uncharge(&tp->sk.mem, p->charged);
 	p->charged = 0;
@@ -96,55 +98,7 @@ void tcp_free_rxq(struct tcp_sock *tp)
 	atomic_store_explicit(&tp->rx_bytes, 0, memory_order_relaxed);
 }
 
-/*
- * A small segment is copied behind the last one of the queue if that is a page
- * of such copies: a hundred one-byte segments then cost one page, not fifty
- * kilobytes of structures.  Not while a reader looks at the queue.
- */
-#define LO_ACK_EVERY  (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
-#define SMALL_SEGMENT 512u
-static bool merge_small(struct tcp_sock *tp, struct pbuf *p)
-{
-	struct pbuf *t = tp->rxq.last;
-	struct frag *f;
-	uint32_t more;
-
-	if (!t || tp->rx_busy || p->len > SMALL_SEGMENT || !t->data || t->data->nr != 1 ||
-	    atomic_load_explicit(&t->data->refs, memory_order_acquire) != 1 ||
-	    t->off + t->len != t->data->len)
-		return false;
-	f = &t->data->frags[0];
-	if (atomic_load_explicit(&f->page->refs, memory_order_acquire) != 1 ||
-	    f->off + f->len + p->len > PAGE_SIZE)
-		return false;
-	more = ALIGN_UP(f->len + p->len, (uint32_t)TRUESIZE_ROUND) -
-	       ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND);
-	if (more && sock_mem_charge(&tp->sk.mem, more, CHARGE_NOSLEEP))
-		return false;
-	pdata_copy_out(p->data, p->off, (char *)page_virt(f->page) + f->off + f->len, p->len);
-	f->len += p->len;
-	t->data->len += p->len;
-	t->data->truesize += more;
-	t->len += p->len;
-	t->charged += more;
-	tp->rmem += more;
-	return true;
-}
-
-/* A small segment gets a page of its own, with room behind it. */
-static void copy_small(struct pbuf *p)
-{
-	uint8_t bytes[SMALL_SEGMENT];
-	struct pdata *d;
-
-	pdata_copy_out(p->data, p->off, bytes, p->len);
-	d = pdata_from_bytes(bytes, p->len);
-	if (!d)
-		return;
-	pdata_put(p->data);
-	p->data = d;
-	p->off = 0;
-}
+#define LO_ACK_EVERY (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
 
 /* Cuts what was received before off the front of @p. */
 static void trim_front(struct pbuf *p, uint32_t seq)
@@ -156,15 +110,17 @@ static void trim_front(struct pbuf *p, uint32_t seq)
 	p->len -= n;
 }
 
-static void append(struct tcp_sock *tp, struct pbuf *p)
+/* The bytes of @p are in order; @p is queued, or what was in it has been copied (@packed). */
+static void append(struct tcp_sock *tp, struct pbuf *p, bool packed)
 {
 	uint32_t n = p->len;
 
 	tp->rcv_nxt += n;
 	tp->bytes_in += n;
-	if (merge_small(tp, p)) {
-		if (p->charged)
-			uncharge(tp, p);
+	if (unlikely(tp->urg_state == URG_EXPECTED))
+		tcp_urg_take(tp, p);
+	if (packed) {
+		uncharge(tp, p);
 		pbuf_free(p);
 	} else {
 		pqueue_push(&tp->rxq, p);
@@ -187,7 +143,7 @@ static void ofo_drain(struct tcp_sock *tp)
 		}
 		if (seq_lt(p->tcp.seq, tp->rcv_nxt))
 			trim_front(p, tp->rcv_nxt);
-		append(tp, p);
+		append(tp, p, tcp_pack(tp, p));
 	}
 }
 
@@ -236,6 +192,7 @@ drop:
 void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
 	uint32_t end = p->tcp.seq + p->len, edge = tp->rcv_adv;
+	bool packed;
 
 	if (seq_leq(end, tp->rcv_nxt)) { /* old: acknowledge at once (and say which, RFC 2883) */
 		tp->dsack_start = p->tcp.seq;
@@ -264,14 +221,13 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		ofo_insert(tp, p);
 		return;
 	}
-	if (p->len <= SMALL_SEGMENT && tp->rxq.count > 8)
-		copy_small(p);
-	if (!charge(tp, p, true)) {
+	packed = tcp_pack(tp, p);
+	if (!packed && !charge(tp, p, true)) {
 		tp->ack_now = true;
 		pbuf_free(p);
 		return;
 	}
-	append(tp, p);
+	append(tp, p, packed);
 	if (tp->ofo.first) {
 		ofo_drain(tp);
 		tp->ack_now = true; /* a hole was filled (RFC 5681 section 4.2) */

@@ -132,8 +132,10 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 	struct pqueue dead = { 0 };
 	int err = 0;
 
-	if (m->flags & (MSG_OOB | MSG_ERRQUEUE))
-		return m->flags & MSG_OOB ? -EINVAL : -EAGAIN;
+	if (m->flags & MSG_OOB)
+		return tcp_urg_recv(tp, m);
+	if (m->flags & MSG_ERRQUEUE)
+		return -EAGAIN;
 	target = m->flags & MSG_WAITALL ? want : min_t(size_t, max(s->rcvlowat, 1u), want);
 	tcp_own(tp);
 	while (done < want || !want) {
@@ -153,6 +155,21 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 			uint32_t skip = tp->rx_off;
 
 			n = min(avail, want - done);
+			if (unlikely(tp->urg_state)) {
+				uint32_t before = tcp_urg_distance(tp);
+
+				if (before == UINT32_MAX) {
+					tp->urg_state = URG_NONE; /* passed */
+				} else if (!before && done) {
+					break; /* a call ends in front of it */
+				} else if (!before && !s->oobinline && !peek) {
+					consume(tp, 1, &dead); /* it is not in the stream */
+					tp->urg_state = URG_NONE;
+					continue;
+				} else if (before) {
+					n = min_t(size_t, n, before);
+				}
+			}
 			if (peek && done) { /* MSG_PEEK | MSG_WAITALL: behind what was copied */
 				size_t at = done + skip;
 
@@ -166,6 +183,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 				got = n;
 			} else {
 				__atomic_store_n(&tp->rx_busy, true, __ATOMIC_RELAXED);
+				tp->rx_seen = tp->rxq.last;
 				tcp_release(tp);
 				pqueue_purge(&dead);
 				got = copy_queue(first, skip, n, m->it);
@@ -189,7 +207,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 				break;
 			continue;
 		}
-		if (done >= target)
+		if (done >= target || (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
 			break;
 		err = read_end(tp);
 		if (err)

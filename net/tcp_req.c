@@ -280,6 +280,14 @@ out:
 	pbuf_free(p);
 }
 
+void tcp_req_error(struct ep *e, uint32_t seq)
+{
+	struct tcp_req *r = ep_req(e);
+
+	if (seq == r->offer.iss && ep_remove(e))
+		req_unlink(r);
+}
+
 void tcp_req_close_all(struct tcp_listener *q)
 {
 	for (;;) {

@@ -119,6 +119,28 @@ void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now)
 	}
 }
 
+bool tcp_mark_longer(struct tcp_sock *tp, uint32_t mss)
+{
+	struct tcp_seg *s;
+	bool any = false;
+
+	list_for_each_entry (s, &tp->txq, link) {
+		if (s == tp->tx_next)
+			break;
+		if ((s->flags & SEG_SACKED) || s->len <= mss)
+			continue;
+		if (s->flags & SEG_RETRANS)
+			tp->retrans -= seg_span(s);
+		if (!(s->flags & SEG_LOST))
+			tp->lost += seg_span(s);
+		s->flags = (uint8_t)((s->flags & ~SEG_RETRANS) | SEG_LOST);
+		list_del(&s->tlink);
+		any = true;
+	}
+	tp->rtx_hint = NULL;
+	return any;
+}
+
 /* Nothing was lost after all: it is in flight since it was sent first. */
 void tcp_clear_lost(struct tcp_sock *tp)
 {

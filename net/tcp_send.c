@@ -289,6 +289,24 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 	return done ? (ssize_t)done : err;
 }
 
+/*
+ * A connection that has nothing queued keeps no block: thousands of idle ones
+ * would hold a page each.  The last one given up on this CPU is kept for the next
+ * that needs one, so a request and its answer cost no allocation.
+ */
+static DEFINE_PER_CPU(_Atomic(struct page *), spare_frag);
+
+void tcp_frag_idle(struct tcp_sock *tp)
+{
+	struct page *page = tp->frag;
+
+	tp->frag = NULL;
+	if (page->order == 0 && atomic_load_explicit(&page->refs, memory_order_acquire) == 1)
+		page = atomic_exchange_explicit(&this_cpu(spare_frag), page, memory_order_acq_rel);
+	if (page)
+		page_put(page);
+}
+
 /* A block for copied bytes; the rest of the last one is used first. */
 static int frag_ready(struct tcp_sock *tp, size_t want)
 {
@@ -298,7 +316,9 @@ static int frag_ready(struct tcp_sock *tp, size_t want)
 		return 0;
 	if (tp->frag)
 		page_put(tp->frag);
-	tp->frag = page_alloc(order, PAGE_NET, GFP_KERNEL | GFP_NOWARN);
+	tp->frag = order ? NULL : atomic_exchange_explicit(&this_cpu(spare_frag), NULL, memory_order_acq_rel);
+	if (!tp->frag)
+		tp->frag = page_alloc(order, PAGE_NET, GFP_KERNEL | GFP_NOWARN);
 	if (!tp->frag && order) {
 		order = 0;
 		tp->frag = page_alloc(0, PAGE_NET, GFP_KERNEL);
@@ -368,6 +388,8 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 	}
 	if ((m->flags & MSG_EOR) || (!(m->flags & MSG_MORE) && tp->tx_next && done))
 		list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= tp->tx_next ? SEG_PUSH : 0;
+	if (unlikely(m->flags & MSG_OOB) && done)
+		tcp_urg_queued(tp);
 	push(tp, m->flags & MSG_MORE);
 	tcp_release(tp);
 	return done ? (ssize_t)done : err;

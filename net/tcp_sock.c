@@ -6,9 +6,15 @@
 #include "net/tcp_listen.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
+#include "kernel/param.h"
 #include "mm/slab.h"
 
 static struct kmem_cache *tcp_cache;
+
+static unsigned orphans_max = 32768;
+PARAM_UINT("net.tcp.orphans_max", orphans_max, 0, 1048576, PARAM_RW,
+	   "closed connections that may still send, whole machine; beyond it they are reset");
+static _Atomic unsigned orphans;
 static const struct sock_ops tcp_ops;
 
 struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
@@ -34,6 +40,7 @@ struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
 	tp->keep_intvl = 75;
 	tp->keep_cnt = 9;
 	tp->syn_retries = TCP_SYN_RETRIES;
+	tp->icmp_node.kind = NODE_ICMP;
 	tcp_timer_init(tp);
 	return tp;
 }
@@ -106,7 +113,7 @@ void tcp_release(struct tcp_sock *tp)
 			/* The release was a full barrier: a sleeper is seen here or saw what we did. */
 			if (rd && atomic_load_explicit(&tp->sk.rd.count, memory_order_relaxed)) {
 				net_count(tcp_wake_reader);
-				wake_up_poll(&tp->sk.rd, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP |
+				wake_up_poll(&tp->sk.rd, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLPRI |
 								 EPOLLHUP | EPOLLERR);
 			}
 			if (wr && atomic_load_explicit(&tp->sk.wr.count, memory_order_relaxed)) {
@@ -121,6 +128,8 @@ void tcp_release(struct tcp_sock *tp)
 			next = n->next;
 			if (n->kind == NODE_TIMER)
 				tcp_timer_event(tp);
+			else if (unlikely(n->kind == NODE_ICMP))
+				tcp_icmp_event(tp);
 			else
 				tcp_segment(tp, container_of(n, struct pbuf, node));
 		}
@@ -134,6 +143,8 @@ void tcp_set_mss(struct tcp_sock *tp)
 
 	if (tp->user_mss)
 		mss = min(mss, tp->user_mss);
+	if (!tp->loopback)
+		mss = min(mss, ip_path_mtu(tp->dev, &tp->ep.raddr) - ip_header_len(&tp->ep.raddr) - 20);
 	mss = max(mss, TCP_MSS_FLOOR);
 	if (tp->opts & TCP_OPT_TS)
 		mss -= 12;
@@ -156,10 +167,31 @@ void tcp_established(struct tcp_sock *tp, uint64_t now)
 	tp->wake_wr = true;
 }
 
+unsigned tcp_orphans(void)
+{
+	return atomic_load_explicit(&orphans, memory_order_relaxed);
+}
+
+/* The file is gone while the connection goes on.  Return: there may be one more. */
+static bool orphan_count(struct tcp_sock *tp)
+{
+	if (atomic_fetch_add_explicit(&orphans, 1, memory_order_relaxed) >=
+	    __atomic_load_n(&orphans_max, __ATOMIC_RELAXED)) {
+		atomic_fetch_sub_explicit(&orphans, 1, memory_order_relaxed);
+		return false;
+	}
+	tp->orphan_counted = true;
+	return true;
+}
+
 void tcp_done(struct tcp_sock *tp)
 {
 	if (tcp_in(tp, TCPF(TCP_CLOSE)))
 		return;
+	if (tp->orphan_counted) {
+		tp->orphan_counted = false;
+		atomic_fetch_sub_explicit(&orphans, 1, memory_order_relaxed);
+	}
 	tcp_set_state(tp, TCP_CLOSE);
 	atomic_fetch_or_explicit(&tp->sk.shut, SOCK_RCV_SHUT | SOCK_SND_SHUT, memory_order_seq_cst);
 	tcp_timer_stop(tp);
@@ -459,8 +491,13 @@ static void tcp_close(struct sock *s)
 	} else {
 		send_fin(tp, now);
 		if (tcp_in(tp, TCPF(TCP_FIN_WAIT2))) {
-			tp->close_at = now + TCP_FIN2_TIME;
+			tp->close_at = now + (tp->linger2 ? tp->linger2 * NSEC_PER_SEC : TCP_FIN2_TIME);
 			tcp_timer_update(tp);
+		}
+		/* Too many of those would hold memory that nobody answers for. */
+		if (!tcp_in(tp, TCPF(TCP_CLOSE)) && !orphan_count(tp)) {
+			net_count(tcp_orphans_reset);
+			tcp_abort(tp, ECONNRESET);
 		}
 		if (s->linger_on && tcp_in(tp, lingering)) {
 			tcp_release(tp);
@@ -477,7 +514,7 @@ static void tcp_close(struct sock *s)
 static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 {
 	struct tcp_sock *tp = tcp_of(s);
-	unsigned ev = 0, shut, lowat = max(s->rcvlowat, 1u);
+	unsigned ev = 0, shut, lowat = max(s->rcvlowat, 1u), urg;
 	int state;
 
 	poll_wait(f, &s->rd, pt);
@@ -494,6 +531,16 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		ev |= EPOLLERR;
 	if (state == TCP_SYN_SENT || state == TCP_SYN_RECV)
 		return ev;
+	urg = __atomic_load_n(&tp->urg_state, __ATOMIC_ACQUIRE);
+	if (unlikely(urg)) {
+		uint32_t have = atomic_load_explicit(&tp->rx_bytes, memory_order_acquire);
+
+		if (urg == URG_HERE)
+			ev |= EPOLLPRI;
+		/* The urgent byte alone is nothing to read. */
+		if (!s->oobinline && __atomic_load_n(&tp->rcv_nxt, __ATOMIC_RELAXED) - have == tp->urg_seq)
+			lowat++;
+	}
 	if (atomic_load_explicit(&tp->rx_bytes, memory_order_acquire) >= lowat)
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_SND_SHUT)
@@ -505,6 +552,7 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 
 #define SIOCINQ   0x541B
 #define SIOCOUTQ  0x5411
+#define SIOCATMARK  0x8905
 #define SIOCOUTQNSD 0x894B
 static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 {
@@ -515,6 +563,11 @@ static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 	switch (cmd) {
 	case SIOCINQ:
 		*value = (int)atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
+		return 0;
+	case SIOCATMARK:
+		tcp_own(tp);
+		*value = tp->urg_state != URG_NONE && tcp_urg_distance(tp) == 0;
+		tcp_release(tp);
 		return 0;
 	case SIOCOUTQ:
 		tcp_own(tp);

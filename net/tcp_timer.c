@@ -92,6 +92,10 @@ static bool gave_up(struct tcp_sock *tp, uint64_t now)
 
 	if (!tp->retries)
 		tp->first_rto_ns = now;
+	/* A peer that closed its window over what is in flight and still answers is alive (MUST-37). */
+	if (!tp->snd_wnd && tcp_in(tp, ~(TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV))) && !tp->orphan &&
+	    now - tp->last_rx_ns < 2 * TCP_RTO_MAX)
+		return false;
 	if (tp->user_timeout_ms && tp->retries &&
 	    now - tp->first_rto_ns >= tp->user_timeout_ms * NSEC_PER_MSEC)
 		limit = 0;
@@ -99,7 +103,7 @@ static bool gave_up(struct tcp_sock *tp, uint64_t now)
 		tp->retries++;
 		return false;
 	}
-	tcp_reset(tp, ETIMEDOUT);
+	tcp_reset(tp, tp->soft_err ? tp->soft_err : ETIMEDOUT);
 	return true;
 }
 
@@ -134,8 +138,11 @@ static void probe_expired(struct tcp_sock *tp, uint64_t now)
 	if (!tp->tx_next || tp->snd_una != tp->snd_nxt)
 		return;
 	/* The peer may answer with a zero window for ever (MUST-37); silence has a limit. */
-	if (tp->probes_out++ >= (tp->orphan ? TCP_ORPHAN_RETRIES : TCP_RETRIES)) {
-		tcp_reset(tp, ETIMEDOUT);
+	if (!tp->probes_out)
+		tp->first_rto_ns = now;
+	if (tp->probes_out++ >= (tp->orphan ? TCP_ORPHAN_RETRIES : TCP_RETRIES) ||
+	    (tp->user_timeout_ms && now - tp->first_rto_ns >= tp->user_timeout_ms * NSEC_PER_MSEC)) {
+		tcp_reset(tp, tp->soft_err ? tp->soft_err : ETIMEDOUT);
 		return;
 	}
 	tcp_output(tp, now); /* a window too small for the rules may go out by now */
@@ -150,7 +157,7 @@ static void probe_expired(struct tcp_sock *tp, uint64_t now)
 			tp->snd_max_wnd = max;
 			return;
 		}
-		tcp_send_probe(tp, now);
+		tcp_send_window_probe(tp, now);
 		if (tp->backoff < 16)
 			tp->backoff++;
 		tp->probe_at = now + min(tp->rto << tp->backoff, TCP_RTO_MAX);
@@ -169,9 +176,12 @@ static void keep_expired(struct tcp_sock *tp, uint64_t now)
 			      (tp->last_rx_ns + idle > now ? tp->last_rx_ns + idle - now : 0);
 		return;
 	}
-	if (tp->keep_probes >= tp->keep_cnt) {
+	/* One lost answer is no dead peer (MUST-26): all must be missing, or TCP_USER_TIMEOUT has passed. */
+	if (tp->user_timeout_ms ?
+		    tp->keep_probes && now - tp->last_rx_ns >= tp->user_timeout_ms * NSEC_PER_MSEC :
+		    tp->keep_probes >= tp->keep_cnt) {
 		tcp_send_reset(tp, now);
-		tcp_reset(tp, ETIMEDOUT);
+		tcp_reset(tp, tp->soft_err ? tp->soft_err : ETIMEDOUT);
 		return;
 	}
 	tp->keep_probes++;

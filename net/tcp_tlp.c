@@ -44,7 +44,7 @@ void tcp_tlp_expired(struct tcp_sock *tp, uint64_t now)
 	if (tp->snd_nxt == edge) {
 		s = tp->tx_next ? list_entry(tp->tx_next->link.prev, struct tcp_seg, link) :
 				  list_last_entry(&tp->txq, struct tcp_seg, link);
-		if (&s->link == &tp->txq || !tcp_send_seg(tp, s, now)) {
+		if (&s->link == &tp->txq || s->len > tp->mss || !tcp_send_seg(tp, s, now)) {
 			tp->tlp_out = false;
 			return;
 		}
