@@ -32,4 +32,6 @@ void params_init(void); /* parses boot_cmdline, logs all values */
 
 extern char boot_exec_text[65536]; /* opt/tally/exec, NUL-terminated; empty if there is none */
 
+void arch_init_pmu(void);        /* the CPUs' counters become a PMU */
+
 #endif /* KERNEL_INIT_H */

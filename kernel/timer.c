@@ -28,7 +28,8 @@ struct timer_cpu {
 	struct thread *thread;           /* [I] ktimer/N */
 	uint64_t programmed;             /* [i] hardware deadline, 0: off */
 	uint64_t slice;                  /* [i] when the scheduler wants a tick, 0: never */
-	uint64_t sample;                 /* [i] when the profiler wants a tick, 0: never */
+	uint64_t irq[NR_TIMER_IRQS];     /* [i] when perf wants a call, 0: never */
+	uint64_t irq_first;              /* [i] the first of these, 0: none */
 	bool active;                     /* [i] the timer thread is at work */
 };
 DEFINE_PER_CPU(static struct timer_cpu, timer_cpu) __cacheline_aligned = {
@@ -36,7 +37,7 @@ DEFINE_PER_CPU(static struct timer_cpu, timer_cpu) __cacheline_aligned = {
 	.next = UINT64_MAX,
 };
 
-_Atomic(void (*)(void)) timer_sample_hook;
+_Atomic(void (*)(void)) timer_irq_hook[NR_TIMER_IRQS];
 
 /* Joins two heaps; the one with the smaller key on top. */
 static struct timer *meld(struct timer *a, struct timer *b)
@@ -127,8 +128,8 @@ static void program(struct timer_cpu *tc)
 
 	if (tc->slice && tc->slice < want)
 		want = tc->slice;
-	if (unlikely(tc->sample) && tc->sample < want)
-		want = tc->sample;
+	if (unlikely(tc->irq_first) && tc->irq_first < want)
+		want = tc->irq_first;
 	if (want == UINT64_MAX || (tc->programmed && tc->programmed <= want))
 		return;
 	tc->programmed = want;
@@ -144,13 +145,33 @@ void timer_set_slice(uint64_t deadline)
 		program(tc);
 }
 
-void timer_set_sample(uint64_t deadline)
+void timer_irq_set(enum timer_irq which, uint64_t deadline)
 {
 	struct timer_cpu *tc = &this_cpu(timer_cpu);
+	uint64_t first = 0;
 
-	tc->sample = deadline;
+	tc->irq[which] = deadline;
+	for (unsigned i = 0; i < NR_TIMER_IRQS; i++)
+		if (tc->irq[i] && (!first || tc->irq[i] < first))
+			first = tc->irq[i];
+	tc->irq_first = first;
 	if (deadline)
 		program(tc);
+}
+
+/* Calls those hooks whose time has come. */
+static void irq_calls(struct timer_cpu *tc, uint64_t now)
+{
+	for (unsigned i = 0; i < NR_TIMER_IRQS; i++) {
+		void (*hook)(void) =
+			atomic_load_explicit(&timer_irq_hook[i], memory_order_acquire);
+
+		if (!tc->irq[i] || now < tc->irq[i])
+			continue;
+		timer_irq_set((enum timer_irq)i, 0);
+		if (hook)
+			hook();
+	}
 }
 
 void timer_interrupt(bool from_user)
@@ -168,14 +189,8 @@ void timer_interrupt(bool from_user)
 		tc->slice = 0;
 		sched_tick(from_user);
 	}
-	if (unlikely(tc->sample) && now >= tc->sample) {
-		void (*hook)(void) =
-			atomic_load_explicit(&timer_sample_hook, memory_order_acquire);
-
-		tc->sample = 0;
-		if (hook)
-			hook();
-	}
+	if (unlikely(tc->irq_first))
+		irq_calls(tc, now);
 	program(tc);
 }
 

@@ -71,10 +71,11 @@ void timer_init_cpu(unsigned cpu); /* creates ktimer/N; thread context on the bo
 /* For kernel/sched.c, interrupts off: when sched_tick() should run on this CPU; 0: not at all. */
 void timer_set_slice(uint64_t deadline);
 /*
- * For the profiler, interrupts off: calls timer_sample_hook() on this CPU at
- * @deadline, in the interrupt; 0: not any more.
+ * For perf: calls timer_irq_hook[@which] on this CPU at @deadline, in the interrupt,
+ * once; 0: not any more.  Context: interrupts off.
  */
-void timer_set_sample(uint64_t deadline);
-extern _Atomic(void (*)(void)) timer_sample_hook;
+enum timer_irq { TIMER_IRQ_SAMPLE, TIMER_IRQ_SLOTS, NR_TIMER_IRQS };
+void timer_irq_set(enum timer_irq which, uint64_t deadline);
+extern _Atomic(void (*)(void)) timer_irq_hook[NR_TIMER_IRQS];
 
 #endif /* KERNEL_TIMER_H */

@@ -42,6 +42,8 @@
 	X(memcg_uncharge, "memcg:uncharge", "group pages", "a walk that gives charge back")        \
 	X(memcg_drain, "memcg:drain", "bytes", "a CPU empties an entry of its stock")              \
 	X(memcg_steal, "memcg:steal", "bytes", "an entry of another CPU's stock is emptied")   \
+	X(sock_charge, "sock:charge", "pages", "a socket charges pages to its group")              \
+	X(sock_uncharge, "sock:uncharge", "pages", "a socket gives pages back")                    \
 	X(net_xmit, "net:xmit", "bytes device", "a packet goes to a device")                       \
 	X(net_receive, "net:receive", "bytes device", "a packet reaches the IP layer")             \
 	X(tcp_retransmit, "tcp:retransmit", "port seq", "a segment is sent again")

@@ -12,6 +12,7 @@
  * Locks: the socket's own protects its sock_mem.
  */
 #include "mm/memcg.h"
+#include "kernel/trace.h"
 
 #define ENDLESS (1LL << 60) /* credit of sockets of the root group */
 
@@ -30,6 +31,7 @@ static __noinline void sock_mem_add_allocated(unsigned pages)
 /* The socket gives pages back to its group. */
 static __noinline void sock_mem_reduce_allocated(struct sock_mem *m, unsigned pages)
 {
+	trace(sock_uncharge, pages);
 	if (memcg_sock_total)
 		atomic_fetch_sub_explicit(&all_pages, pages, memory_order_seq_cst);
 	memcg_uncharge(m->owner, pages, MEMCG_SOCK);
@@ -59,6 +61,7 @@ int sock_mem_charge_slow(struct sock_mem *m, size_t bytes, unsigned flags)
 
 	if (unlikely(!got))
 		return -ENOMEM;
+	trace(sock_charge, got);
 	if (unlikely(memcg_sock_total))
 		sock_mem_add_allocated(got);
 	m->charged += (int64_t)got << PAGE_SHIFT;

@@ -26,6 +26,8 @@ struct attr {
 	uint64_t config1;
 };
 
+#define FORMAT_TIMES 3 /* enabled and running behind the count */
+
 static struct perf_pmu *pmus;
 static unsigned nr_pmus;
 
@@ -40,6 +42,7 @@ static const struct {
 static const char *const aliases[][2] = {
 	{ "cs", "context-switches" },	 { "faults", "page-faults" },
 	{ "minor-faults", "page-faults" }, { "migrations", "cpu-migrations" },
+	{ "sock-charges", "sock:charge" }, { "socket-charges", "sock:charge" },
 	{ "packets", "lo-packets" },	 { "retransmits", "tcp-retransmits" },
 };
 
@@ -66,13 +69,17 @@ static int add(const char *name, const char *what, uint32_t type, uint64_t confi
 static void load(void)
 {
 	FILE *f = fopen("/proc/tally/pmus", "r");
-	char line[256], unit[16], name[48], what[96];
+	char line[256], unit[16], name[48], what[96], *rest;
+	uint64_t config;
 	unsigned type;
 
 	while (f && nr_pmus < MOST_PMUS && fgets(line, sizeof(line), f)) {
+		/* TYPE[:CONFIG] UNIT NAME WHAT */
 		what[0] = 0;
-		if (sscanf(line, "%u %15s %47s %95[^\n]", &type, unit, name, what) >= 3 &&
-		    add(name, what, type, 0, !strcmp(unit, "ns")) < 0)
+		type = (unsigned)strtoul(line, &rest, 10);
+		config = *rest == ':' ? strtoull(rest + 1, &rest, 16) : 0;
+		if (sscanf(rest, " %15s %47s %95[^\n]", unit, name, what) >= 2 &&
+		    add(name, what, type, config, !strcmp(unit, "ns")) < 0)
 			break;
 	}
 	if (f)
@@ -99,11 +106,14 @@ static int same(const char *a, const char *b)
 	return *a == *b;
 }
 
-const struct perf_pmu *perf_pmu_find(const char *name)
+static const struct perf_pmu *find(const char *name, size_t len)
 {
 	const struct perf_pmu *p;
 	unsigned n = perf_pmus(&p);
+	char copy[64];
 
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, name);
+	name = copy;
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
 		if (same(name, aliases[i][0]))
 			name = aliases[i][1];
@@ -113,15 +123,43 @@ const struct perf_pmu *perf_pmu_find(const char *name)
 	return NULL;
 }
 
+/* PMU/EVENT/: the event's type is the config. */
+static const struct perf_pmu *find_within(const char *name, size_t pmu_len)
+{
+	static struct perf_pmu made[64];
+	static unsigned n;
+	const struct perf_pmu *pmu = find(name, pmu_len), *of;
+	const char *event = name + pmu_len + 1;
+	size_t len = strcspn(event, "/");
+
+	of = find(event, len);
+	if (!pmu || !of || n == sizeof(made) / sizeof(made[0]))
+		return NULL;
+	made[n] = *of;
+	made[n].type = pmu->type;
+	made[n].config = of->type;
+	snprintf(made[n].name, sizeof(made[n].name), "%.20s/%.24s/", pmu->name, of->name);
+	return &made[n++];
+}
+
+const struct perf_pmu *perf_pmu_find(const char *name)
+{
+	size_t len = strcspn(name, "/");
+
+	return name[len] ? find_within(name, len) : find(name, len);
+}
+
 int perf_open(const struct perf_open *o)
 {
-	struct attr a = { .type = o->pmu->type, .size = sizeof(a), .config = o->pmu->config };
+	struct attr a = { .type = o->pmu->type, .size = sizeof(a), .config = o->pmu->config,
+			  .read_format = FORMAT_TIMES };
+	int leader = o->leader ? o->leader : -1;
 
 	a.flags = (o->enabled ? 0 : 1) | (o->inherit ? 2 : 0) | (o->on_exec ? 1 << 12 : 0);
 	if (o->group_fd >= 0)
-		return (int)sysret(sys_call6(NR_perf_event_open, (long)&a, o->group_fd, o->cpu, -1,
+		return (int)sysret(sys_call6(NR_perf_event_open, (long)&a, o->group_fd, o->cpu, leader,
 					     PID_CGROUP, 0));
-	return (int)sysret(sys_call6(NR_perf_event_open, (long)&a, o->pid, o->cpu, -1, 0, 0));
+	return (int)sysret(sys_call6(NR_perf_event_open, (long)&a, o->pid, o->cpu, leader, 0, 0));
 }
 
 int perf_enable(int fd, int on)
@@ -129,11 +167,11 @@ int perf_enable(int fd, int on)
 	return ioctl(fd, on ? IOC_ENABLE : IOC_DISABLE, 0);
 }
 
-int perf_count(int fd, uint64_t *count)
+int perf_count(int fd, struct perf_value *v)
 {
-	ssize_t n = read(fd, count, sizeof(*count));
+	ssize_t n = read(fd, v, sizeof(*v));
 
-	if (n == sizeof(*count))
+	if (n == sizeof(*v))
 		return 0;
 	if (n >= 0)
 		errno = EIO;

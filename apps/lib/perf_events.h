@@ -19,7 +19,7 @@ struct perf_pmu {
 
 /* All there are, into a table that stays; their number. */
 unsigned perf_pmus(const struct perf_pmu **table);
-/* NULL: no such event. */
+/* Also PMU/EVENT/, for PMUs that count what others count.  NULL: no such event. */
 const struct perf_pmu *perf_pmu_find(const char *name);
 
 struct perf_open {
@@ -28,12 +28,21 @@ struct perf_open {
 	int cpu;	/* -1: any */
 	int group_fd;	/* directory of a group, or -1 */
 	int inherit, on_exec, enabled;
+	int leader;	/* descriptor of the event that leads its group; 0: none */
 };
 /* Descriptor, or -1 with errno. */
 int perf_open(const struct perf_open *o);
 int perf_enable(int fd, int on);
-/* What it has counted; 0, or -1 with errno. */
-int perf_count(int fd, uint64_t *count);
+/*
+ * What it has counted.  enabled, running: ns in which it could have, and in which it
+ * had a counter; less than the former if more events wanted the PMU's counters than
+ * there are.
+ */
+struct perf_value {
+	uint64_t count, enabled, running;
+};
+/* 0, or -1 with errno. */
+int perf_count(int fd, struct perf_value *v);
 /* CPUs of the machine. */
 unsigned perf_cpus(void);
 

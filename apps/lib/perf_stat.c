@@ -17,7 +17,8 @@
 
 struct counts {
 	const struct perf_pmu *pmu[MOST_EVENTS];
-	uint64_t count[MOST_EVENTS];
+	unsigned leader[MOST_EVENTS]; /* index of the first of its group {a,b}; its own without one */
+	struct perf_value value[MOST_EVENTS]; /* sums */
 	unsigned nr;
 	int *fds; /* [event * per_event + i] */
 	unsigned per_event;
@@ -30,6 +31,7 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: perf stat [-a] [-e EVENT,...] [-G GROUP] [-x SEPARATOR] [-o FILE] [--] COMMAND\n"
+		"  -e  names; {a,b} are counted in the same time; PMU/EVENT/ counts EVENT with PMU\n"
 		"  -a  whole machine, -G one group (path below /sys/fs/cgroup; whole machine)\n"
 		"  perf list says which events there are\n");
 	exit(129);
@@ -98,11 +100,23 @@ int perf_group_open(const char *group)
 static int add_events(struct counts *s, const char *list)
 {
 	char copy[2048], *save, *name;
+	unsigned first = 0;
+	int grouped = 0;
 
 	snprintf(copy, sizeof(copy), "%s", list);
 	for (name = strtok_r(copy, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
-		const struct perf_pmu *p = perf_pmu_find(name);
+		size_t len = strlen(name);
+		int ends = len && name[len - 1] == '}';
+		const struct perf_pmu *p;
 
+		if (name[0] == '{') {
+			name++;
+			grouped = 1;
+			first = s->nr;
+		}
+		if (ends)
+			name[strlen(name) - 1] = 0;
+		p = perf_pmu_find(name);
 		if (!p) {
 			fprintf(stderr, "perf: no event '%s'; perf list says which there are\n",
 				name);
@@ -112,7 +126,9 @@ static int add_events(struct counts *s, const char *list)
 			fprintf(stderr, "perf: at most %d events\n", MOST_EVENTS);
 			return -1;
 		}
+		s->leader[s->nr] = grouped ? first : s->nr;
 		s->pmu[s->nr++] = p;
+		grouped &= !ends;
 	}
 	return 0;
 }
@@ -133,6 +149,8 @@ static int open_events(struct counts *s, pid_t pid)
 			struct perf_open o = { .pmu = s->pmu[e], .pid = -1, .cpu = (int)i,
 					       .group_fd = group_fd };
 
+			if (s->leader[e] != e)
+				o.leader = s->fds[s->leader[e] * s->per_event + i];
 			if (!s->all) {
 				o.pid = pid;
 				o.cpu = -1;
@@ -160,22 +178,73 @@ static void enable_all(struct counts *s, int on)
 static void read_all(struct counts *s)
 {
 	for (unsigned i = 0; i < s->nr * s->per_event; i++) {
-		uint64_t n;
+		struct perf_value *sum = &s->value[i / s->per_event], v;
 
-		if (perf_count(s->fds[i], &n) < 0)
+		if (perf_count(s->fds[i], &v) < 0) {
 			perror("perf: read");
-		else
-			s->count[i / s->per_event] += n;
+		} else {
+			sum->count += v.count;
+			sum->enabled += v.enabled;
+			sum->running += v.running;
+		}
 		close(s->fds[i]);
 	}
+}
+
+/* What the event would have counted with a counter all the time. */
+static uint64_t scaled(const struct perf_value *v)
+{
+	if (!v->running || v->running >= v->enabled)
+		return v->count;
+	return (uint64_t)((double)v->count * (double)v->enabled / (double)v->running);
+}
+
+static int never_ran(const struct perf_value *v)
+{
+	return v->enabled && !v->running;
+}
+
+static void print_plain(struct counts *s, FILE *f)
+{
+	for (unsigned e = 0; e < s->nr; e++) {
+		const struct perf_value *v = &s->value[e];
+
+		if (never_ran(v))
+			fprintf(f, "<not counted>");
+		else
+			fprintf(f, "%llu", (unsigned long long)scaled(v));
+		fprintf(f, "%s%s%s%s", s->separator, s->pmu[e]->is_time ? "ns" : "", s->separator,
+			s->pmu[e]->name);
+		if (v->running < v->enabled)
+			fprintf(f, "%s%llu%s%.2f", s->separator, (unsigned long long)v->running,
+				s->separator, 100.0 * (double)v->running / (double)v->enabled);
+		fprintf(f, "\n");
+	}
+}
+
+static void print_line(const struct perf_pmu *p, const struct perf_value *v, FILE *f, double seconds)
+{
+	double n = (double)scaled(v);
+
+	if (never_ran(v))
+		fprintf(f, "%18s      %-28s", "<not counted>", p->name);
+	else if (!p->is_time)
+		fprintf(f, "%18llu      %-28s", (unsigned long long)scaled(v), p->name);
+	else
+		fprintf(f, "%18.2f msec %-28s", n / 1e6, p->name);
+	if (p->is_time)
+		fprintf(f, " # %10.3f CPUs", seconds > 0 ? n / 1e9 / seconds : 0);
+	else
+		fprintf(f, " # %10.1f /sec", seconds > 0 ? n / seconds : 0);
+	if (v->running < v->enabled)
+		fprintf(f, "  (%.2f%%)", 100.0 * (double)v->running / (double)v->enabled);
+	fprintf(f, "\n");
 }
 
 static void print(struct counts *s, FILE *f, char **argv, double seconds)
 {
 	if (s->separator) {
-		for (unsigned e = 0; e < s->nr; e++)
-			fprintf(f, "%llu%s%s%s%s\n", (unsigned long long)s->count[e], s->separator,
-				s->pmu[e]->is_time ? "ns" : "", s->separator, s->pmu[e]->name);
+		print_plain(s, f);
 		return;
 	}
 	fprintf(f, "\n Performance counter stats for '");
@@ -186,20 +255,8 @@ static void print(struct counts *s, FILE *f, char **argv, double seconds)
 	for (int i = 0; argv[i]; i++)
 		fprintf(f, "%s%s", i ? " " : "", argv[i]);
 	fprintf(f, "'%s:\n\n", s->group || s->all ? ")" : "");
-	for (unsigned e = 0; e < s->nr; e++) {
-		double n = (double)s->count[e];
-
-		if (!s->pmu[e]->is_time)
-			fprintf(f, "%18llu      %-28s", (unsigned long long)s->count[e],
-				s->pmu[e]->name);
-		else
-			fprintf(f, "%18.2f msec %-28s", n / 1e6, s->pmu[e]->name);
-		if (s->pmu[e]->is_time)
-			fprintf(f, " # %10.3f CPUs", seconds > 0 ? n / 1e9 / seconds : 0);
-		else
-			fprintf(f, " # %10.1f /sec", seconds > 0 ? n / seconds : 0);
-		fprintf(f, "\n");
-	}
+	for (unsigned e = 0; e < s->nr; e++)
+		print_line(s->pmu[e], &s->value[e], f, seconds);
 	fprintf(f, "\n%18.9f seconds time elapsed\n\n", seconds);
 }
 

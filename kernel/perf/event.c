@@ -12,6 +12,7 @@
 
 /* Over the lists thread->perf of all threads; they change seldom. */
 static struct spinlock perf_tasks_lock = SPINLOCK_INIT("perf_tasks");
+static struct spinlock siblings_lock = SPINLOCK_INIT("perf_siblings");
 
 struct perf_event *perf_event_create(struct pmu *pmu, struct memcg *group, int cpu, bool task)
 {
@@ -22,6 +23,9 @@ struct perf_event *perf_event_create(struct pmu *pmu, struct memcg *group, int c
 	if (cpu >= (int)nr_cpus || (cpu < 0 && !task) || (group && task))
 		goto fail;
 	err = -ENOMEM;
+	/* Everybody, but on that CPU itself. */
+	if (pmu->slots && !task && !group)
+		group = memcg_root;
 	if (group && !perf_hist_prepare((unsigned)cpu))
 		goto fail;
 	e = kzalloc(sizeof(*e), GFP_KERNEL | GFP_ACCOUNT);
@@ -37,6 +41,9 @@ struct perf_event *perf_event_create(struct pmu *pmu, struct memcg *group, int c
 	atomic_init(&e->refs, 1);
 	spin_init(&e->lock, "perf_event");
 	list_init(&e->attached);
+	atomic_init(&e->leader, e);
+	list_init(&e->siblings);
+	e->run.event = e;
 	perf_hook_get();
 	return e;
 fail:
@@ -99,8 +106,17 @@ static void update(struct perf_event *e, bool enabled)
 	}
 }
 
-static void set_enabled(struct perf_event *e, bool enabled)
+int perf_event_config(struct perf_event *e, uint64_t config)
 {
+	e->config = config;
+	return e->pmu->slots ? e->pmu->check(e->pmu, config) : 0;
+}
+
+/* Makes enabled what it should be.  perf_siblings held. */
+static void apply(struct perf_event *e)
+{
+	struct perf_event *leader = atomic_load_explicit(&e->leader, memory_order_relaxed);
+	bool enabled = e->wanted && leader->wanted;
 	uint64_t at;
 
 	spin_lock(&e->lock);
@@ -116,14 +132,90 @@ static void set_enabled(struct perf_event *e, bool enabled)
 	spin_unlock(&e->lock);
 }
 
+static void set_wanted(struct perf_event *e, bool wanted)
+{
+	struct perf_event *s;
+
+	e->wanted = wanted;
+	apply(e);
+	if (atomic_load_explicit(&e->leader, memory_order_relaxed) != e)
+		return;
+	list_for_each_entry(s, &e->siblings, siblings)
+		apply(s);
+}
+
 void perf_event_enable(struct perf_event *e)
 {
-	set_enabled(e, true);
+	spin_lock(&siblings_lock);
+	set_wanted(e, true);
+	spin_unlock(&siblings_lock);
 }
 
 void perf_event_disable(struct perf_event *e)
 {
-	set_enabled(e, false);
+	spin_lock(&siblings_lock);
+	set_wanted(e, false);
+	spin_unlock(&siblings_lock);
+}
+
+int perf_event_join(struct perf_event *e, struct perf_event *leader)
+{
+	int err = -EINVAL;
+
+	spin_lock(&siblings_lock);
+	if (atomic_load_explicit(&leader->leader, memory_order_relaxed) == leader) {
+		atomic_store_explicit(&e->leader, leader, memory_order_relaxed);
+		list_add_tail(&e->siblings, &leader->siblings);
+		err = 0;
+	}
+	spin_unlock(&siblings_lock);
+	return err;
+}
+
+/* Leaves its group, or dissolves the one it leads: each goes on by itself. */
+static void leave_group(struct perf_event *e)
+{
+	struct perf_event *s, *next;
+
+	spin_lock(&siblings_lock);
+	if (atomic_load_explicit(&e->leader, memory_order_relaxed) != e) {
+		list_del(&e->siblings);
+		atomic_store_explicit(&e->leader, e, memory_order_relaxed);
+	} else {
+		list_for_each_entry_safe(s, next, &e->siblings, siblings) {
+			list_del(&s->siblings);
+			atomic_store_explicit(&s->leader, s, memory_order_relaxed);
+			apply(s);
+		}
+	}
+	spin_unlock(&siblings_lock);
+}
+
+void perf_group_each(struct perf_event *e, void (*fn)(struct perf_event *e, void *arg), void *arg)
+{
+	struct perf_event *leader, *s;
+
+	spin_lock(&siblings_lock);
+	leader = atomic_load_explicit(&e->leader, memory_order_relaxed);
+	fn(leader, arg);
+	list_for_each_entry(s, &leader->siblings, siblings)
+		fn(s, arg);
+	spin_unlock(&siblings_lock);
+}
+
+static void set_one(struct perf_event *e, void *arg)
+{
+	int what = *(int *)arg;
+
+	if (what < 0)
+		perf_event_reset(e);
+	else
+		set_wanted(e, what);
+}
+
+void perf_group_set(struct perf_event *leader, int what)
+{
+	perf_group_each(leader, set_one, &what);
 }
 
 /* What has been counted in all, without regard to resets. */
@@ -152,12 +244,18 @@ void perf_event_reset(struct perf_event *e)
 	atomic_store_explicit(&e->zero, read_total(e), memory_order_relaxed);
 }
 
-uint64_t perf_event_time(struct perf_event *e)
+void perf_event_times(struct perf_event *e, uint64_t *enabled, uint64_t *running)
 {
 	uint64_t at = atomic_load_explicit(&e->enabled_at, memory_order_relaxed);
 
-	return atomic_load_explicit(&e->enabled_ns, memory_order_relaxed) +
-	       (at ? clock_ns() - at : 0);
+	if (e->pmu->slots) {
+		*running = atomic_load_explicit(&e->run_ns, memory_order_relaxed);
+		*enabled = atomic_load_explicit(&e->in_ns, memory_order_relaxed);
+		return;
+	}
+	/* Others run all the time they are enabled. */
+	*enabled = *running = atomic_load_explicit(&e->enabled_ns, memory_order_relaxed) +
+			      (at ? clock_ns() - at : 0);
 }
 
 static struct perf_attach *attach_alloc(struct perf_event *e, struct thread *t, gfp_t gfp)
@@ -168,6 +266,7 @@ static struct perf_attach *attach_alloc(struct perf_event *e, struct thread *t, 
 		return NULL;
 	a->event = e;
 	a->thread = t;
+	a->run.event = e;
 	atomic_init(&a->on, -1);
 	event_get(e);
 	return a;
@@ -252,6 +351,7 @@ void perf_event_close(struct perf_event *e)
 	struct list_head gone = LIST_HEAD_INIT(gone);
 
 	perf_event_disable(e);
+	leave_group(e);
 	spin_lock(&e->lock);
 	spin_lock(&perf_tasks_lock);
 	list_for_each_entry_safe(a, next, &e->attached, link) {

@@ -21,28 +21,42 @@
  * does so first and then reads on, and calls that CPU if there is one.  Both are
  * sequentially consistent, so one sees the other.
  *
- * Locks: event.lock over attached and over enabling.  Lists that a switch walks
- *	  are changed on that CPU, or published and freed after a grace period.
+ * PMUs with few counters (slots.h) have no readings that anybody could take from
+ * elsewhere: their events on a CPU are bound to the root group, and come and go
+ * on that CPU like those of other groups.
+ *
+ * Groups of events (not to be confused with memory groups): a leader and its
+ * siblings.  A sibling counts while it and its leader are enabled.
+ *
+ * Locks: perf_siblings over who leads whom, and over what was asked for (wanted);
+ *	  inside it event.lock over attached and over enabling.  Lists that a switch
+ *	  walks are changed on that CPU, or published and freed after a grace period.
  */
 #ifndef KERNEL_PERF_EVENT_H
 #define KERNEL_PERF_EVENT_H
 
 #include "kernel/perf/pmu.h"
+#include "kernel/perf/slots.h"
 #include "kernel/thread.h"
 #include "mm/memcg_tree.h"
 
 /* Legend: [I] constant, [a] atomic, [l] under lock, [q] its CPU only, interrupts off */
 struct perf_event {
 	struct pmu *pmu;             /* [I] held */
+	uint64_t config;             /* [I] what of the PMU, if it has slots */
 	struct memcg *group;         /* [I] referenced; NULL: everybody */
 	int cpu;                     /* [I] -1: any (tasks only) */
 	bool task, inherit;          /* [I] */
-	_Atomic bool enabled;        /* [a] written under lock, or by exec */
+	_Atomic(struct perf_event *) leader; /* [a] written under perf_siblings; itself without one */
+	struct list_head siblings;   /* perf_siblings: of a leader; link of the others */
+	bool wanted;                 /* perf_siblings: asked to be enabled */
+	_Atomic bool enabled;        /* [a] written under lock: wanted, and so is the leader */
 	_Atomic bool on_exec;        /* [a] execve() enables it */
 	_Atomic uint64_t count;      /* [a] what has gone out */
 	_Atomic uint64_t zero;       /* [a] count at the last reset */
 	_Atomic uint64_t enabled_at; /* [a] clock_ns(); 0: disabled */
 	_Atomic uint64_t enabled_ns; /* [a] before that */
+	_Atomic uint64_t in_ns, run_ns; /* [a] PMUs with slots: its time, and that with a slot */
 	_Atomic unsigned missed;     /* [a] children not counted, for want of memory */
 	_Atomic int refs;            /* [a] */
 	uint64_t id;                 /* [I] never used twice */
@@ -50,6 +64,7 @@ struct perf_event {
 	_Atomic bool in;             /* [q] (without a group: [l]) counting since start */
 	_Atomic uint64_t start;      /* [q] ([l]) */
 	bool linked;                 /* [q] in its context */
+	struct perf_run run;         /* [q] PMUs with slots: on its CPU */
 	struct perf_event *next, **prev; /* [q] perf_cpu_ctx.events */
 
 	struct spinlock lock;
@@ -65,6 +80,7 @@ struct perf_attach {
 	_Atomic int on;              /* [a] CPU on which the thread runs; -1 */
 	bool in;                     /* [q] counting since start */
 	uint64_t start;              /* [q] */
+	struct perf_run run;         /* [q] PMUs with slots */
 	struct rcu_head rcu;
 };
 
@@ -76,13 +92,22 @@ struct perf_attach {
  * Return: one reference, or ERR_PTR(-ENOMEM, -EINVAL) with @pmu put.
  */
 struct perf_event *perf_event_create(struct pmu *pmu, struct memcg *group, int cpu, bool task);
+/* Before it is enabled for the first time: what of a PMU with slots.  0 or the PMU's error. */
+int perf_event_config(struct perf_event *e, uint64_t config);
 /* Attaches a task event to a thread: 0, -ENOMEM, -ESRCH (it ends). */
 int perf_event_attach(struct perf_event *e, struct thread *t);
 void perf_event_enable(struct perf_event *e);
 void perf_event_disable(struct perf_event *e);
 void perf_event_reset(struct perf_event *e);
 uint64_t perf_event_read(struct perf_event *e); /* since it was made or reset */
-uint64_t perf_event_time(struct perf_event *e); /* ns enabled */
+/* ns: what it could have counted in, and what it counted in.  Right after perf_event_read(). */
+void perf_event_times(struct perf_event *e, uint64_t *enabled, uint64_t *running);
+/* @e, new and disabled, joins @leader's group: 0 or -EINVAL (that one has a leader itself). */
+int perf_event_join(struct perf_event *e, struct perf_event *leader);
+/* Enables, disables or resets (-1) a leader with all its siblings. */
+void perf_group_set(struct perf_event *leader, int what);
+/* Calls @fn for the leader of @e's group and then for each sibling, under perf_siblings. */
+void perf_group_each(struct perf_event *e, void (*fn)(struct perf_event *e, void *arg), void *arg);
 /* Disables, detaches, drops the caller's reference. */
 void perf_event_close(struct perf_event *e);
 void perf_event_put(struct perf_event *e);

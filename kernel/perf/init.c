@@ -4,6 +4,7 @@
 
 #include "fs/vfs.h"
 #include "kernel/errno.h"
+#include "kernel/init.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/perf/event.h"
@@ -47,9 +48,13 @@ static int show_pmus(struct seq *s, void *arg)
 	(void)arg;
 	lockstat_pmus();
 	mutex_lock(&pmu_mutex);
-	for (struct pmu *p = rcu_dereference(pmu_list); p; p = rcu_dereference(p->next))
+	for (struct pmu *p = rcu_dereference(pmu_list); p; p = rcu_dereference(p->next)) {
+		for (const struct pmu_event *e = p->events; e && e->name; e++)
+			seq_printf(s, "%u:%#llx count %s %s\n", p->type,
+				   (unsigned long long)e->config, e->name, e->what);
 		seq_printf(s, "%u %s %s %s\n", p->type, p->is_time ? "ns" : "count", p->name,
 			   p->what);
+	}
 	mutex_unlock(&pmu_mutex);
 	return 0;
 }
@@ -62,7 +67,7 @@ static int show_counters(struct seq *s, void *arg)
 	for (struct pmu *p = rcu_dereference(pmu_list); p; p = rcu_dereference(p->next)) {
 		uint64_t sum = 0;
 
-		if (p->is_time)
+		if (p->is_time || p->slots)
 			continue;
 		for_each_cpu(cpu)
 			sum += pmu_read(p, cpu);
@@ -126,8 +131,11 @@ void perf_init(void)
 	if (pmu_set_idle(idle_pmus))
 		pr_warn("perf: no memory for %u idle PMUs", idle_pmus);
 	ready = true;
+	slots_init();
 	perf_sample_init();
 	memcg_moved_hook = perf_regroup;
+	arch_init_pmu();
+	few_init();
 	lockstat_init();
 	trace_init();
 	proc_register("kallsyms", 0400, show_kallsyms, NULL, NULL);

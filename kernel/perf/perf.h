@@ -11,6 +11,7 @@ void perf_init(void);
 /* lockstat_file.c; the second makes PMUs for lock classes that have none yet. */
 void lockstat_init(void);
 void lockstat_pmus(void);
+void few_init(void); /* few.c */
 /* trace_file.c; the second: a trace point's number, or -1. */
 void trace_init(void);
 struct pmu;

@@ -4,6 +4,7 @@
 
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/perf/slots.h"
 #include "kernel/string.h"
 #include "mm/slab.h"
 
@@ -16,16 +17,29 @@ static struct pmu *first(void)
 	return rcu_dereference(pmu_list);
 }
 
+static void free_contexts(struct pmu *p)
+{
+	kfree(p->ctx);
+	kfree(p->cpu_slots);
+	p->ctx = NULL;
+	p->cpu_slots = NULL;
+}
+
 int pmu_register(struct pmu *p)
 {
 	_Atomic(struct pmu *) *at = &pmu_list;
 	struct pmu *q;
 
 	p->ctx = kzalloc(nr_cpus * sizeof(*p->ctx) + CACHE_LINE, GFP_KERNEL);
-	if (!p->ctx) {
+	if (p->slots)
+		p->cpu_slots = kzalloc(nr_cpus * sizeof(*p->cpu_slots) + CACHE_LINE, GFP_KERNEL);
+	if (!p->ctx || (p->slots && !p->cpu_slots)) {
 		pr_warn("perf: no memory for %s", p->name);
+		free_contexts(p);
 		return -ENOMEM;
 	}
+	for (unsigned cpu = 0; p->slots && cpu < nr_cpus; cpu++)
+		p->cpu_slots[cpu].pmu = p;
 	for_each_cpu(cpu)
 		p->ctx[cpu].pmu = p;
 	atomic_init(&p->next, NULL);
@@ -77,8 +91,7 @@ int pmu_unregister(struct pmu *p)
 	unlink_pmu(p);
 	mutex_unlock(&pmu_mutex);
 	synchronize_rcu();
-	kfree(p->ctx);
-	p->ctx = NULL;
+	free_contexts(p);
 	return 0;
 }
 

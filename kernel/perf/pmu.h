@@ -21,6 +21,7 @@
 #include "kernel/rcu.h"
 
 struct perf_event;
+struct perf_slots;
 struct pmu;
 
 /* Legend: [q] its CPU only, interrupts off */
@@ -43,11 +44,30 @@ struct pmu {
 	 */
 	void (*use)(struct pmu *p, bool used);
 
+	/*
+	 * PMUs that count what an event's config says, with a few counters per CPU
+	 * (slots.h).  All but check: this CPU's counters, interrupts off.
+	 */
+	unsigned slots;            /* counters; 0: not such a PMU, none of the following */
+	uint64_t count_mask;       /* as wide as a counter */
+	const struct pmu_event *events; /* what has a name; ends with a name of NULL */
+	int (*check)(const struct pmu *p, uint64_t config); /* 0, or why not.  Thread context */
+	bool (*fits)(const struct pmu *p, uint64_t config, unsigned slot); /* NULL: all fit all */
+	void (*start)(const struct pmu *p, uint64_t config, unsigned slot); /* from 0 */
+	uint64_t (*count)(const struct pmu *p, unsigned slot);
+	void (*stop)(const struct pmu *p, unsigned slot);
+
 	/* The registry's. */
 	uint32_t type;             /* constant once registered */
 	_Atomic unsigned users;    /* events; changed under pmu_mutex */
 	_Atomic(struct pmu *) next; /* RCU; changed under pmu_mutex */
 	struct perf_cpu_ctx *ctx;  /* [nr_cpus], constant */
+	struct perf_slots *cpu_slots; /* [nr_cpus], constant; NULL without slots */
+};
+
+struct pmu_event {
+	const char *name, *what;
+	uint64_t config;
 };
 
 #define PMU_TYPE_FIRST 64 /* our own types begin here; those below are Linux's */

@@ -184,7 +184,7 @@ static void tick(void)
 			return;
 		}
 	}
-	timer_set_sample(clock_ns() + s->period);
+	timer_irq_set(TIMER_IRQ_SAMPLE, clock_ns() + s->period);
 }
 
 /* Interrupts off: am I the sampler now? */
@@ -194,7 +194,7 @@ static void take_role(void)
 
 	if (s && s->point < 0 &&
 	    atomic_load_explicit(&s->sampler, memory_order_acquire) == cpu_id())
-		timer_set_sample(clock_ns() + s->period);
+		timer_irq_set(TIMER_IRQ_SAMPLE, clock_ns() + s->period);
 }
 
 /* At a trace point, interrupts off. */
@@ -311,7 +311,7 @@ static long session_start(const struct perf_sample_start *start)
 		atomic_store_explicit(&trace_hook, point_passed, memory_order_release);
 		return 0;
 	}
-	atomic_store_explicit(&timer_sample_hook, tick, memory_order_release);
+	atomic_store_explicit(&timer_irq_hook[TIMER_IRQ_SAMPLE], tick, memory_order_release);
 	atomic_store_explicit(&sched_asked_hook, take_role, memory_order_release);
 	atomic_store_explicit(&session, s, memory_order_release);
 	smp_call(atomic_load_explicit(&s->sampler, memory_order_relaxed), take_role_call, NULL);

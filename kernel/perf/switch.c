@@ -127,6 +127,11 @@ static void switch_ctx(struct perf_cpu_ctx *ctx, const struct memcg *group)
 
 		if (group_is_under(group, e->group) == in)
 			continue;
+		if (ctx->pmu->slots) {
+			(in ? slots_out : slots_in)(&e->run);
+			atomic_store_explicit(&e->in, !in, memory_order_relaxed);
+			continue;
+		}
 		now = pmu_read(ctx->pmu, (unsigned)e->cpu);
 		if (in)
 			count_add(&e->count,
@@ -187,6 +192,10 @@ static void attach_out(struct perf_attach *a, unsigned cpu)
 	if (!a->in)
 		return;
 	a->in = false;
+	if (unlikely(a->event->pmu->slots)) {
+		slots_out(&a->run);
+		return;
+	}
 	atomic_fetch_add_explicit(&a->event->count, pmu_read(a->event->pmu, cpu) - a->start,
 				  memory_order_relaxed);
 }
@@ -199,8 +208,11 @@ static void attach_in(struct perf_attach *a, unsigned cpu)
 		return;
 	if (e->cpu >= 0 && (unsigned)e->cpu != cpu)
 		return;
-	a->start = pmu_read(e->pmu, cpu);
 	a->in = true;
+	if (unlikely(e->pmu->slots))
+		slots_in(&a->run);
+	else
+		a->start = pmu_read(e->pmu, cpu);
 }
 
 #define for_each_attach(a, t)                                                                      \
@@ -233,6 +245,9 @@ static void on_switch(struct thread *prev, struct thread *next)
 		group_switch(pc, next);
 	if (atomic_load_explicit(&next->perf, memory_order_relaxed))
 		task_in(next);
+	if (prev == this_cpu(run_queue).idle)
+		slots_wake();
+	slots_changed();
 }
 
 void perf_hook_get(void)
@@ -283,6 +298,19 @@ static void ctx_unlink(struct perf_cpu *pc, struct perf_cpu_ctx *ctx, struct per
 	}
 }
 
+/* A group event of a PMU with slots, on its CPU: shall it be in? */
+static void slots_update(struct perf_event *e, bool in)
+{
+	bool was = atomic_load_explicit(&e->in, memory_order_relaxed);
+
+	if (was && in)
+		slots_sync(&e->run);
+	else if (was != in)
+		(was ? slots_out : slots_in)(&e->run);
+	atomic_store_explicit(&e->in, in, memory_order_relaxed);
+	slots_changed();
+}
+
 void perf_group_update(void *arg)
 {
 	struct perf_event *e = arg;
@@ -295,12 +323,16 @@ void perf_group_update(void *arg)
 	if (nr_group(pc))
 		group_switch(pc, this_cpu(run_queue).curr); /* if it has moved meanwhile */
 	pc->group_id = group->id;
-	now = pmu_read(e->pmu, (unsigned)e->cpu);
+	now = e->pmu->slots ? 0 : pmu_read(e->pmu, (unsigned)e->cpu);
 	if (enabled != e->linked) {
 		if (enabled)
 			ctx_link(pc, ctx, e);
 		else
 			ctx_unlink(pc, ctx, e);
+	}
+	if (e->pmu->slots) {
+		slots_update(e, enabled && group_is_under(group, e->group));
+		return;
 	}
 	if (atomic_load_explicit(&e->in, memory_order_relaxed))
 		count_add(&e->count, now - atomic_load_explicit(&e->start, memory_order_relaxed));
@@ -316,15 +348,22 @@ void perf_task_update(void *arg)
 	for_each_attach(a, this_cpu(run_queue).curr) {
 		if (a->event != e)
 			continue;
+		if (e->pmu->slots && a->in &&
+		    atomic_load_explicit(&e->enabled, memory_order_seq_cst)) {
+			slots_sync(&a->run); /* keeps its slot */
+			continue;
+		}
 		attach_out(a, cpu_id());
 		attach_in(a, cpu_id());
 	}
+	slots_changed();
 }
 
 void perf_attach_end(struct perf_attach *a)
 {
 	attach_out(a, cpu_id());
 	atomic_store_explicit(&a->on, -1, memory_order_relaxed);
+	/* Slots are given out at the next switch, when all of the thread's events have gone. */
 }
 
 bool perf_event_counts_here(const struct perf_event *e)
@@ -343,6 +382,7 @@ static void regroup(void *arg)
 	(void)arg;
 	if (nr_group(pc))
 		group_switch(pc, this_cpu(run_queue).curr);
+	slots_changed();
 }
 
 void perf_regroup(void)

@@ -2,10 +2,10 @@
 /*
  * perf_event_open(2), the part that counts.
  *
- * Types: PERF_TYPE_SOFTWARE with Linux's numbers, and each PMU's own type (as
- * in /proc/tally/pmus and /sys/bus/event_source/devices/NAME/type on Linux).
- * Not there: sampling and the mmap'ed ring (the profiler is /dev/perf),
- * leaders' group reads, hardware events.
+ * Types: PERF_TYPE_SOFTWARE with Linux's numbers; PERF_TYPE_HARDWARE and _RAW for
+ * the PMU "cpu", if the machine has one (arch/x86_64/pmu.c); and each PMU's own
+ * type (as in /proc/tally/pmus and /sys/bus/event_source/devices/NAME/type on Linux).
+ * Not there: sampling and the mmap'ed ring (the profiler is /dev/perf).
  * Source: perf_event_open(2).
  */
 #include "kernel/perf/event.h"
@@ -41,17 +41,21 @@ _Static_assert(sizeof(struct perf_attr) == PERF_ATTR_SIZE_VER0, "version 0 of th
 #define PERF_FLAG_PID_CGROUP  (1u << 2)
 #define PERF_FLAG_FD_CLOEXEC  (1u << 3)
 
+#define PERF_TYPE_HARDWARE 0
 #define PERF_TYPE_SOFTWARE 1
+#define PERF_TYPE_RAW      4
 
 #define FORMAT_TOTAL_TIME_ENABLED (1u << 0)
 #define FORMAT_TOTAL_TIME_RUNNING (1u << 1)
 #define FORMAT_ID                 (1u << 2)
-#define FORMAT_KNOWN              7u
+#define FORMAT_GROUP              (1u << 3)
+#define FORMAT_KNOWN              15u
 
 #define IOC_ENABLE  0x2400
 #define IOC_DISABLE 0x2401
 #define IOC_RESET   0x2403
 #define IOC_ID      0x80082407
+#define IOC_FLAG_GROUP 1u /* argument: the whole group of events */
 
 /* PERF_COUNT_SW_*; what cannot happen here counts nothing. */
 static const char *const software[] = {
@@ -59,24 +63,87 @@ static const char *const software[] = {
 	"page_faults", "dummy", "dummy", "dummy", "dummy",
 };
 
+/* PERF_COUNT_HW_*: events of the PMU "cpu" by name. */
+static const char *const hardware[] = {
+	"cycles", "instructions", "cache-references", "cache-misses", "branches",
+	"branch-misses", "bus-cycles", NULL, NULL, "ref-cycles",
+};
+
 struct event_file {
 	struct perf_event *event;
 	uint64_t format;
 };
 
+/* A group's counts, as PERF_FORMAT_GROUP wants them. */
+struct group_read {
+	uint64_t *v;
+	unsigned n, most;
+	bool ids;
+};
+
+static void count_one(struct perf_event *e, void *arg)
+{
+	(void)e;
+	(*(unsigned *)arg)++;
+}
+
+static void read_one(struct perf_event *e, void *arg)
+{
+	struct group_read *g = arg;
+
+	if (g->n + 2 > g->most)
+		return; /* it has come since they were counted */
+	g->v[g->n++] = perf_event_read(e);
+	if (g->ids)
+		g->v[g->n++] = e->id;
+	g->v[0]++;
+}
+
+/* nr, [enabled, running,] then value and [id] of each; the leader first. */
+static ssize_t group_read(struct event_file *ef, struct iov_iter *to)
+{
+	struct group_read g = { .ids = ef->format & FORMAT_ID };
+	uint64_t enabled, running;
+	unsigned nr = 0;
+	size_t size;
+	ssize_t ret;
+
+	perf_group_each(ef->event, count_one, &nr);
+	g.most = 3 + 2 * nr;
+	g.v = kzalloc(g.most * sizeof(*g.v), GFP_KERNEL);
+	if (!g.v)
+		return -ENOMEM;
+	g.n = 1 + !!(ef->format & FORMAT_TOTAL_TIME_ENABLED) +
+	      !!(ef->format & FORMAT_TOTAL_TIME_RUNNING);
+	perf_group_each(ef->event, read_one, &g);
+	perf_event_times(ef->event, &enabled, &running);
+	nr = 1;
+	if (ef->format & FORMAT_TOTAL_TIME_ENABLED)
+		g.v[nr++] = enabled;
+	if (ef->format & FORMAT_TOTAL_TIME_RUNNING)
+		g.v[nr] = running;
+	size = g.n * sizeof(*g.v);
+	ret = to->count < size ? -ENOSPC
+	      : copy_to_iter(g.v, size, to) == size ? (ssize_t)size : -EFAULT;
+	kfree(g.v);
+	return ret;
+}
+
 static ssize_t event_read(struct file *f, struct iov_iter *to, loff_t *pos)
 {
 	struct event_file *ef = f->priv;
-	uint64_t v[4];
+	uint64_t v[4], enabled, running;
 	size_t n = 0;
 
 	(void)pos;
+	if (ef->format & FORMAT_GROUP)
+		return group_read(ef, to);
 	v[n++] = perf_event_read(ef->event);
-	/* Software events need no hardware: they run all the time they are enabled. */
+	perf_event_times(ef->event, &enabled, &running);
 	if (ef->format & FORMAT_TOTAL_TIME_ENABLED)
-		v[n++] = perf_event_time(ef->event);
+		v[n++] = enabled;
 	if (ef->format & FORMAT_TOTAL_TIME_RUNNING)
-		v[n++] = perf_event_time(ef->event);
+		v[n++] = running;
 	if (ef->format & FORMAT_ID)
 		v[n++] = ef->event->id;
 	n *= sizeof(v[0]);
@@ -88,16 +155,17 @@ static ssize_t event_read(struct file *f, struct iov_iter *to, loff_t *pos)
 static long event_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 {
 	struct event_file *ef = f->priv;
+	bool group = arg & IOC_FLAG_GROUP;
 
 	switch (cmd) {
 	case IOC_ENABLE:
-		perf_event_enable(ef->event);
+		group ? perf_group_set(ef->event, 1) : perf_event_enable(ef->event);
 		return 0;
 	case IOC_DISABLE:
-		perf_event_disable(ef->event);
+		group ? perf_group_set(ef->event, 0) : perf_event_disable(ef->event);
 		return 0;
 	case IOC_RESET:
-		perf_event_reset(ef->event);
+		group ? perf_group_set(ef->event, -1) : perf_event_reset(ef->event);
 		return 0;
 	case IOC_ID:
 		return put_user(ef->event->id, (uint64_t __user *)arg);
@@ -148,16 +216,44 @@ static int read_attr(struct perf_attr *attr, const void __user *uattr)
 	return 0;
 }
 
-static int find_pmu(const struct perf_attr *attr, struct pmu **pmu)
+/* The event of PMU "cpu" with that name. */
+static int find_hardware(const char *name, struct pmu **pmu, uint64_t *config)
 {
-	if (attr->type == PERF_TYPE_SOFTWARE) {
-		if (attr->config >= ARRAY_SIZE(software))
-			return -ENOENT;
-		*pmu = pmu_get_name(software[attr->config]);
-	} else {
-		if (attr->type >= PMU_TYPE_FIRST && attr->config)
-			return -EINVAL;
-		*pmu = pmu_get(attr->type);
+	const struct pmu_event *ev;
+
+	*pmu = pmu_get_name("cpu");
+	if (!*pmu)
+		return -ENOENT;
+	for (ev = (*pmu)->events; name && ev && ev->name; ev++) {
+		if (!strcmp(ev->name, name)) {
+			*config = ev->config;
+			return 0;
+		}
+	}
+	pmu_put(*pmu);
+	return -ENOENT;
+}
+
+/* Return: 0 with *pmu held, or -ENOENT, -EINVAL. */
+static int find_pmu(const struct perf_attr *attr, struct pmu **pmu, uint64_t *config)
+{
+	*config = attr->config;
+	switch (attr->type) {
+	case PERF_TYPE_HARDWARE:
+		return find_hardware(attr->config < ARRAY_SIZE(hardware) ? hardware[attr->config]
+									 : NULL, pmu, config);
+	case PERF_TYPE_SOFTWARE:
+		*pmu = attr->config < ARRAY_SIZE(software)
+			       ? pmu_get_name(software[attr->config]) : NULL;
+		return *pmu ? 0 : -ENOENT;
+	case PERF_TYPE_RAW:
+		*pmu = pmu_get_name("cpu");
+		return *pmu ? 0 : -ENOENT;
+	}
+	*pmu = pmu_get(attr->type);
+	if (*pmu && !(*pmu)->slots && attr->config) {
+		pmu_put(*pmu);
+		return -EINVAL;
 	}
 	return *pmu ? 0 : -ENOENT;
 }
@@ -191,7 +287,8 @@ static int find_thread(pid_t pid, struct thread **t)
 	return 0;
 }
 
-static long open_event(const struct perf_attr *attr, pid_t pid, int cpu, unsigned flags)
+static long open_event(const struct perf_attr *attr, pid_t pid, int cpu, unsigned flags,
+		       struct perf_event *leader)
 {
 	bool for_group = flags & PERF_FLAG_PID_CGROUP, task = !for_group && pid != -1;
 	struct memcg *group = NULL;
@@ -200,11 +297,12 @@ static long open_event(const struct perf_attr *attr, pid_t pid, int cpu, unsigne
 	struct event_file *ef;
 	struct pmu *pmu;
 	struct file *f;
+	uint64_t config;
 	int err;
 
 	if (!task && current->process->euid)
 		return -EACCES;
-	err = find_pmu(attr, &pmu);
+	err = find_pmu(attr, &pmu, &config);
 	if (err)
 		return err;
 	if (for_group)
@@ -225,7 +323,11 @@ static long open_event(const struct perf_attr *attr, pid_t pid, int cpu, unsigne
 	e->inherit = task && (attr->flags & ATTR_INHERIT);
 	atomic_store_explicit(&e->on_exec, task && (attr->flags & ATTR_ENABLE_ON_EXEC),
 			      memory_order_relaxed);
-	err = task ? perf_event_attach(e, t) : 0;
+	err = perf_event_config(e, config);
+	if (!err && leader)
+		err = perf_event_join(e, leader);
+	if (!err && task)
+		err = perf_event_attach(e, t);
 	ef = err ? NULL : kzalloc(sizeof(*ef), GFP_KERNEL | GFP_ACCOUNT);
 	if (!ef) {
 		perf_event_close(e);
@@ -253,14 +355,17 @@ out:
 /**
  * perf_event_open - a descriptor that counts
  *
- * Return: the descriptor; -ENOENT for a type or event that is not there,
- * -EOPNOTSUPP for sampling and for counting user mode or the kernel alone,
+ * Return: the descriptor; -ENOENT for a type or event that is not there, -EINVAL for
+ * a leader that is itself led, -EOPNOTSUPP for sampling and for counting user mode or the kernel alone,
  * else as in the manual page.
  */
 SYSCALL(perf_event_open, const void __user *uattr, pid_t pid, int cpu, int group_fd,
 	unsigned long flags)
 {
 	struct perf_attr attr;
+	struct perf_event *leader = NULL;
+	struct fdref r = { 0 };
+	long ret;
 	int err;
 
 	if (flags & ~(unsigned long)(PERF_FLAG_FD_NO_GROUP | PERF_FLAG_FD_OUTPUT |
@@ -274,16 +379,18 @@ SYSCALL(perf_event_open, const void __user *uattr, pid_t pid, int cpu, int group
 	if ((flags & PERF_FLAG_FD_OUTPUT) || attr.sample_period ||
 	    (attr.flags & (ATTR_EXCLUDE_USER | ATTR_EXCLUDE_KERNEL)))
 		return -EOPNOTSUPP;
-	if (group_fd != -1) {
-		struct fdref r = fdget(group_fd);
-		bool ok = r.file && perf_event_of_file(r.file);
-
-		if (r.file)
-			fdput(r);
-		if (!ok)
-			return -EBADF;
-	}
 	if ((pid == -1 || (flags & PERF_FLAG_PID_CGROUP)) && cpu == -1)
 		return -EINVAL;
-	return open_event(&attr, pid, cpu, (unsigned)flags);
+	if (group_fd != -1) {
+		r = fdget(group_fd);
+		leader = r.file ? perf_event_of_file(r.file) : NULL;
+	}
+	if (group_fd != -1 && !leader)
+		ret = -EBADF;
+	else
+		ret = open_event(&attr, pid, cpu, (unsigned)flags,
+				 flags & PERF_FLAG_FD_NO_GROUP ? NULL : leader);
+	if (r.file)
+		fdput(r);
+	return ret;
 }

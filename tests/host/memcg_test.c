@@ -18,56 +18,7 @@
 #include "mm/memcg_tree.h"
 #include "mm/slab.h"
 #include "mm/stock.h"
-
-/* The slab on the C library's heap, where the address sanitizer sees every object. */
-struct kmem_cache {
-	size_t size, align;
-};
-
-struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align, unsigned flags)
-{
-	struct kmem_cache *c = malloc(sizeof(*c));
-
-	*c = (struct kmem_cache){ size, align ? align : 8 };
-	return c;
-}
-
-void *kmem_cache_alloc(struct kmem_cache *c, gfp_t gfp)
-{
-	void *p = aligned_alloc(c->align, ALIGN_UP(c->size, c->align));
-
-	memset(p, 0, c->size);
-	return p;
-}
-
-void kmem_cache_free(struct kmem_cache *c, void *obj)
-{
-	free(obj);
-}
-
-/* What the group tests leave out: processes. */
-bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
-{
-	return false;
-}
-bool memcg_dying(void)
-{
-	return false;
-}
-bool memcg_wait_victim(void)
-{
-	return true;
-}
-void account_reclaim_close(struct account *a)
-{
-}
-void account_reclaim_free(struct account *a)
-{
-}
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
-}
+#include "tests/host/memcg_stub.h"
 
 static const char *preset;
 static const char *const presets[] = { "tally", "linux-4.13", "linux-6.0", "linux-6.1",

@@ -4,7 +4,7 @@
  * migration, moves between groups, group removal and both ways to switch; and a
  * switch that does not look at PMUs without group events.
  *
- * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c
+ * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c kernel/perf/slots.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,56 +19,7 @@
 #include "kernel/process.h"
 #include "kernel/sched.h"
 #include "kernel/string.h"
-#include "mm/slab.h"
-
-/* The slab on the C library's heap, where the address sanitizer sees every object. */
-struct kmem_cache {
-	size_t size, align;
-};
-
-struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align, unsigned flags)
-{
-	struct kmem_cache *c = malloc(sizeof(*c));
-
-	*c = (struct kmem_cache){ size, align ? align : 8 };
-	return c;
-}
-
-void *kmem_cache_alloc(struct kmem_cache *c, gfp_t gfp)
-{
-	void *p = aligned_alloc(c->align, ALIGN_UP(c->size, c->align));
-
-	memset(p, 0, c->size);
-	return p;
-}
-
-void kmem_cache_free(struct kmem_cache *c, void *obj)
-{
-	free(obj);
-}
-
-bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
-{
-	return false;
-}
-bool memcg_dying(void)
-{
-	return false;
-}
-bool memcg_wait_victim(void)
-{
-	return true;
-}
-void account_reclaim_close(struct account *a)
-{
-}
-void account_reclaim_free(struct account *a)
-{
-}
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
-}
+#include "tests/host/memcg_stub.h"
 
 /* What is counted: steps that a thread takes on whatever CPU it is. */
 DEFINE_PER_CPU(static _Atomic uint64_t, steps);
