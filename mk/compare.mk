@@ -7,7 +7,7 @@ WORKS ?=
 
 .PHONY: compare
 ## make compare       Tally and Debian's Linux side by side (WORKS="boot72 recipe2 recipe72 rx tx rr
-##                    crr udp", QUICK=1 takes seconds a work, JSON=FILE keeps the records)
+##                    crr udp cached churn", QUICK=1: seconds a work, JSON=FILE keeps the records)
 compare: $(O)/tally.elf
 	$(Q)tools/setup compare
 	$(Q)O=$(O) tools/compare $(if $(WORKS),--works "$(WORKS)") $(if $(QUICK),--quick) \

@@ -138,7 +138,7 @@ def quiet_log(lan):
     assert lan.guest.poll() is None, "the guest has ended"
 
 
-@pytest.mark.parametrize("size", [56, 1400])
+@pytest.mark.parametrize("size", [56, 1472, 1473, 65000])
 @pytest.mark.parametrize("address", [GUEST4, GUEST6])
 def test_ping(lan, address, size):
     out = lan.text("ping", "-c", 3, "-i", 0.2, "-W", 5, "-s", size, address)

@@ -5,111 +5,28 @@ import argparse
 import json
 import os
 import re
-import selectors
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 from runner import linux, machine, session
+from runner.either import Guest, Text
 from runner.common import ROOT, CannotStart, UsageError
 
 SYSTEMS = ("tally", "linux")
-WORKS = ("boot72", "recipe2", "recipe72", "rx", "tx", "rr", "crr", "udp")
+WORKS = ("boot72", "recipe2", "recipe72", "rx", "tx", "rr", "crr", "udp", "cached", "churn")
 NET_WORKS = ("rx", "tx", "rr", "crr", "udp")
-UNITS = {"boot72": "s", "rr": "transactions/s", "crr": "connections/s"}
-GOALS = {"boot72": 50, "recipe2": 5, "recipe72": 15, "rx": 2, "tx": 3, "rr": 2, "crr": 2, "udp": 2}
+UNITS = {"boot72": "s", "rr": "transactions/s", "crr": "connections/s", "cached": "MB/s", "churn": "MB/s"}
+GOALS = {"boot72": 50, "recipe2": 5, "recipe72": 15, "rx": 2, "tx": 3, "rr": 2, "crr": 2, "udp": 2,
+         "cached": 1.5, "churn": 1.5}
 SLOW = ("boot72", "recipe72")  # whose Linux side may come from the cache
 CACHE = os.path.join(ROOT, "tools/compare-linux.json")
 INSIDE = "TALLY_COMPARE_NAMESPACE"  # set in the network namespace of a run
 BOOT_SECONDS = {"tally": 60, "linux": 400}
+DISK_MIB = 64  # RAM disk of the works that read
+LIMIT_MIB = 32  # of the group in which churn reads it
 DATAGRAM = 1472  # bytes of the udp work: one frame
-
-
-class Guest:
-    """One QEMU with either system; its console is read line by line."""
-
-    def __init__(self, system, options, text, net=None, packages=()):
-        self.system = system
-        self.tmp = tempfile.mkdtemp(prefix="compare-")
-        self.lines = []
-        self.rest = b""
-        config = machine.Config(out=options.out, smp=str(text.cpus), mem="4G",
-                                net=f"tap:{net.tap}" if net else "none",
-                                append=net.parameter if net and system == "tally" else "",
-                                add_deb=list(packages))
-        machine.check(config)
-        files = [f"file,path={self.tmp}/{name}" for name in ("records", "log")]
-        argv = machine.arguments(config, text.shell, "stdio,signal=off", *files, self.tmp)
-        if system == "linux":
-            argv = self.linux(argv, options, text, net, packages)
-        self.start = time.monotonic()
-        # pylint: disable=consider-using-with,subprocess-popen-preexec-fn
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, preexec_fn=session.die_with_parent)
-
-    def linux(self, argv, options, text, net, packages):
-        """The command line of the same machine with the other kernel."""
-        initrd = os.path.join(self.tmp, "initrd")
-        init = "ifconfig lo up\nip addr add fd00::1/128 dev lo\n"
-        if net:
-            init += f"ifconfig eth0 {net.guest} netmask 255.255.255.0 up\n"
-        init += f"exec >/dev/ttyS0 2>&1\ncd /root\nsetsid sh -c '{text.shell}' </dev/null\npoweroff -f\n"
-        linux.initramfs(initrd, options.out, init, linux.VIRTIO_NET if net else (), packages)
-        at = argv.index("-kernel")
-        rest = argv[at + 2:]
-        if rest[:1] == ["-initrd"]:
-            rest = rest[2:]
-        return argv[:at] + ["-kernel", linux.image(options.out)[0], "-initrd", initrd, "-append",
-                            linux.PARAMETERS] + rest
-
-    def wait_line(self, pattern, seconds):
-        """The match of the first console line that fits; CannotStart if there is none in time."""
-        end = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while True:
-                while self.lines:
-                    match = re.search(pattern, self.lines.pop(0))
-                    if match:
-                        return match
-                left = end - time.monotonic()
-                if left <= 0 or not selector.select(left):
-                    raise CannotStart(f"{self.system}: no answer after {seconds} s")
-                data = os.read(self.process.stdout.fileno(), 65536)
-                if not data:
-                    raise CannotStart(f"{self.system}: the machine has ended: "
-                                      + self.rest.decode(errors="replace") + self.log())
-                *lines, self.rest = (self.rest + data).replace(b"\r", b"").split(b"\n")
-                self.lines += [line.decode(errors="replace") for line in lines]
-
-    def log(self):
-        """End of the kernel's log."""
-        path = os.path.join(self.tmp, "log")
-        if not os.path.exists(path):
-            return ""
-        with open(path, "rb") as f:
-            return f.read()[-2000:].decode(errors="replace")
-
-    def seconds(self):
-        """Since QEMU was started."""
-        return time.monotonic() - self.start
-
-    def stop(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-        shutil.rmtree(self.tmp, ignore_errors=True)
-
-
-class Text:
-    """What a guest runs."""
-
-    def __init__(self, cpus, shell):
-        self.cpus = cpus
-        self.shell = shell
 
 
 class Net:
@@ -144,6 +61,23 @@ def recipe(cpus, clients):
             match = guest.wait_line(r"group +([\d.]+) Mbit/s|DONE", 2 * BOOT_SECONDS["linux"])
             if not match[1]:
                 raise CannotStart(f"{system}: experiment recipe has failed")
+            return float(match[1])
+        finally:
+            guest.stop()
+    return measure
+
+
+def reader(limit):
+    """MB/s of reading a RAM disk over and over, in a group of @limit MiB."""
+    def measure(system, options):
+        shell = (f"mkdir /sys/fs/cgroup/g; echo {limit}M >/sys/fs/cgroup/g/memory.max;"
+                 " echo 0 >/sys/fs/cgroup/g/cgroup.procs;"
+                 f" readfile -l {options.seconds} /dev/ram0; echo DONE; sleep 1000")
+        guest = Guest(system, options, Text(2, shell), disk=DISK_MIB)
+        try:
+            match = guest.wait_line(r"readfile ([\d.]+) MB/s|DONE", BOOT_SECONDS["linux"])
+            if not match[1]:
+                raise CannotStart(f"{system}: readfile has failed")
             return float(match[1])
         finally:
             guest.stop()
@@ -288,6 +222,8 @@ def measures(works, options):
         for work in works:
             if work == "boot72":
                 yield work, boot
+            elif work in ("cached", "churn"):
+                yield work, reader(4 * DISK_MIB if work == "cached" else LIMIT_MIB)
             elif work not in NET_WORKS:
                 yield work, recipe(*((2, 2) if work == "recipe2" else (72, 36)))
     finally:
@@ -306,7 +242,7 @@ def main(argv):
     options.out = os.environ.get("O", "build")
     options.seconds, options.rounds = (2, 1) if options.quick else (5, 3)
     session.install_signal_handlers()
-    records = []
+    records, failed = [], 0
     try:
         for work in works:
             if work not in WORKS:
@@ -318,7 +254,12 @@ def main(argv):
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         with open(options.json or os.devnull, "w", encoding="utf-8") as f:
             for work, measure in measures(works, options):
-                records.append(compare(work, measure, options))
+                try:
+                    records.append(compare(work, measure, options))
+                except (CannotStart, subprocess.SubprocessError) as e:
+                    print(f"compare: {work}: {e}", file=sys.stderr)
+                    failed = 1
+                    continue
                 f.write(json.dumps(records[-1]) + "\n")
                 f.flush()
     except UsageError as e:
@@ -332,4 +273,4 @@ def main(argv):
     finally:
         if records:
             table(records)
-    return 0
+    return failed

@@ -64,8 +64,11 @@ def module_files(out, names):
     return paths
 
 
-def initramfs(path, out, init, modules=(), packages=()):
-    """Writes an initramfs: that of Tally with another /init, modules in /modules, packages."""
+def initramfs(path, out, init, modules=(), packages=(), later=()):
+    """Writes an initramfs: that of Tally with another /init, modules in /modules, packages.
+
+    /init inserts @modules; @later are there for it to insert.
+    """
     entries = {}
     here = os.getcwd()
     os.chdir(ROOT)  # the list names its sources from there
@@ -74,11 +77,11 @@ def initramfs(path, out, init, modules=(), packages=()):
             mkcpio.parse((line for line in f if not line.startswith("file /init ")), entries)
     finally:
         os.chdir(here)
-    insert = ""
-    for source in module_files(out, modules):
-        name = os.path.basename(source)
-        mkcpio.add(entries, f"modules/{name}", mkcpio.Entry(0o100644, mkcpio.read_file(source)))
-        insert += f"insmod /modules/{name}\n"
+    files = module_files(out, modules)
+    insert = "".join(f"insmod /modules/{os.path.basename(source)}\n" for source in files)
+    for source in files + module_files(out, later):
+        mkcpio.add(entries, f"modules/{os.path.basename(source)}",
+                   mkcpio.Entry(0o100644, mkcpio.read_file(source)))
     mkcpio.add(entries, "init",
                mkcpio.Entry(0o100755, ("#!/bin/sh\n" + MOUNTS + insert + init).encode()))
     with open(path, "wb") as f:
