@@ -105,6 +105,7 @@ static inline uint64_t cg_file_ino(const struct memcg *m, const struct cg_file *
 
 /* The group whose directory @f is, referenced; NULL if it is something else or removed. */
 struct memcg *cgroup_of_dir(struct file *f);
+bool cgroup_is_dir(const struct file *f); /* of a group, removed or not */
 
 /* fs/cgroup_notify.c: where pollers of a group's files sleep, and what inotify knows a file as. */
 struct wait_queue *cg_notify_queue(struct memcg *m);

@@ -418,11 +418,16 @@ static int cg_remount(struct super *s, const char *data)
 
 static struct fs_type cg_type = { .name = "cgroup2", .mount = cg_mount, .remount = cg_remount };
 
+bool cgroup_is_dir(const struct file *f)
+{
+	return f->inode && f->inode->ops == &cg_dir_ops;
+}
+
 struct memcg *cgroup_of_dir(struct file *f)
 {
 	struct memcg *m;
 
-	if (!f->inode || f->inode->ops != &cg_dir_ops)
+	if (!cgroup_is_dir(f))
 		return NULL;
 	m = node_of(f->inode)->group; /* the inode holds it */
 	if (atomic_load_explicit(&m->dead, memory_order_relaxed))

@@ -421,9 +421,10 @@ SYSCALL(clone3, const void __user *args, size_t size)
 		if (!r.file)
 			return -EBADF;
 		c.group = cgroup_of_dir(r.file);
+		ret = cgroup_is_dir(r.file) ? -ENOENT : -EBADF;
 		fdput(r);
 		if (!c.group)
-			return -EBADF; /* no directory of a group, or of one that has gone */
+			return ret;
 		ret = memcg_may_enter(c.group);
 		if (!ret)
 			ret = do_clone(&c);

@@ -179,24 +179,41 @@ void memcg_kill_all(struct memcg *m)
 	kill_group(m, false);
 }
 
-static void tell(const struct choice *c, struct memcg *top, const char *why, uint64_t pages)
+static int64_t used_pages(struct memcg *top)
+{
+	struct page_stats st;
+	int64_t usage;
+
+	if (!top->parent) {
+		page_stats(&st);
+		return (int64_t)(st.total - st.free);
+	}
+	rcu_read_lock();
+	usage = account_usage(memcg_effective_account(top));
+	rcu_read_unlock();
+	return usage;
+}
+
+/* @together: the group that goes as a whole, or NULL. */
+static void tell(const struct choice *c, struct memcg *top, const char *why, uint64_t pages,
+		 struct memcg *together)
 {
 	struct process *me = current->process;
+	int64_t usage = used_pages(top);
 	char victims[96], tops[96];
-	int64_t usage = 0;
 
 	memcg_path_of(c->group, victims, sizeof(victims));
 	memcg_path_of(top, tops, sizeof(tops));
-	rcu_read_lock();
-	if (top->parent)
-		usage = account_usage(memcg_effective_account(top));
-	rcu_read_unlock();
 	pr_warn("oom: %s of %s: %llu KiB used, %llu wanted by %d (%s): kill %d (%s) of %s, %llu KiB, "
 		"adj %d",
 		why, tops, (unsigned long long)usage * 4, (unsigned long long)pages * 4,
 		me ? me->pid : 0, me ? me->name : current->name, c->victim->pid, c->victim->name,
 		victims, (unsigned long long)c->pages * 4,
 		atomic_load_explicit(&c->victim->oom_score_adj, memory_order_relaxed));
+	if (together) {
+		memcg_path_of(together, tops, sizeof(tops));
+		pr_warn("oom: and everything else in %s, by its memory.oom.group", tops);
+	}
 }
 
 static uint64_t allowed_pages(struct memcg *top)
@@ -225,8 +242,8 @@ bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 	if (!c.dying) {
 		count(top, MEMCG_EV_OOM);
 		if (c.victim) {
-			tell(&c, top, why, pages);
 			together = kill_together(c.group, top);
+			tell(&c, top, why, pages, together);
 			if (together) {
 				count(together, MEMCG_EV_OOM_GROUP_KILL);
 				/* As on Linux, where the victim counts once more than the others. */
