@@ -57,7 +57,7 @@ static void blkdev_release(struct file *f)
 	struct block_device *b = opened(f)->dev;
 
 	if (f->mode & FMODE_WRITE) {
-		(void)mapping_sync(&b->mapping);
+		(void)mapping_write_wait(&b->mapping, 0, UINT64_MAX);
 		mutex_lock(&b->lock);
 		b->writers--;
 		mutex_unlock(&b->lock);
@@ -98,9 +98,12 @@ static loff_t blkdev_lseek(struct file *f, loff_t off, int whence)
 	return off;
 }
 
+/* Who may not write has nothing to wait for; the device may be a file system's, which has an order. */
 static int blkdev_fsync(struct file *f)
 {
-	return mapping_sync(&opened(f)->dev->mapping);
+	if (!(f->mode & FMODE_WRITE))
+		return 0;
+	return mapping_write_wait(&opened(f)->dev->mapping, 0, UINT64_MAX);
 }
 
 static long blkdev_ioctl(struct file *f, unsigned cmd, unsigned long arg)
@@ -122,7 +125,7 @@ static long blkdev_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 	case BLKFLSBUF:
 		if (!capable())
 			return -EACCES;
-		if (mapping_sync(&b->mapping))
+		if (blkdev_fsync(f))
 			return -EIO;
 		(void)mapping_shrink(&b->mapping);
 		return 0;

@@ -48,7 +48,21 @@ static void dev_put(struct mapping *m)
 {
 }
 
+static bool dev_write_ordered(struct mapping *m)
+{
+	struct block_device *b = m->host;
+	bool claimed;
+
+	mutex_lock(&b->lock);
+	claimed = b->claimed;
+	if (claimed)
+		b->want_sync(b->claimed);
+	mutex_unlock(&b->lock);
+	return claimed;
+}
+
 static const struct mapping_ops dev_mapping_ops = {
+	.write_ordered = dev_write_ordered,
 	.read_pages = dev_read_pages,
 	.write_pages = dev_write_pages,
 	.prepare_write = dev_prepare_write,
@@ -113,15 +127,17 @@ struct block_device *block_find(const char *path)
 	return b ? b : ERR_PTR(-ENXIO);
 }
 
-int block_claim(struct block_device *b, void *who)
+int block_claim(struct block_device *b, void *who, void (*want_sync)(void *who))
 {
 	int err = 0;
 
 	mutex_lock(&b->lock);
 	if (b->claimed || b->writers)
 		err = -EBUSY;
-	else
+	if (!err) {
 		b->claimed = who;
+		b->want_sync = want_sync;
+	}
 	mutex_unlock(&b->lock);
 	return err;
 }

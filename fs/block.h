@@ -47,6 +47,7 @@ struct block_device {
 	struct mapping mapping; /* what /dev/NAME and metadata go through */
 	struct mutex lock;
 	void *claimed;         /* [l] by whom, or NULL */
+	void (*want_sync)(void *who); /* [l] its metadata has been dirty for long, or is in the way */
 	unsigned writers;      /* [l] files open for writing */
 	_Atomic uint64_t reads, writes, read_pages, written_pages; /* [a] requests and pages */
 	struct block_device *next; /* [I] */
@@ -59,8 +60,8 @@ void block_submit(struct block_device *b, struct block_request *r);
 /* A device that /dev path @path names: or ERR_PTR(-ENOTBLK, -ENXIO, a path's error). */
 struct block_device *block_find(const char *path);
 struct block_device *block_by_inode(const struct inode *i); /* of a node; NULL */
-/* Exclusive use by @who: 0 or -EBUSY. */
-int block_claim(struct block_device *b, void *who);
+/* Exclusive use by @who, who writes the device's mapping in an order of his own: 0 or -EBUSY. */
+int block_claim(struct block_device *b, void *who, void (*want_sync)(void *who));
 void block_release(struct block_device *b);
 /* Calls @fn for each device (/proc/partitions). */
 void block_for_each(void (*fn)(const struct block_device *b, void *arg), void *arg);

@@ -331,7 +331,7 @@ static int rename_locked(struct walk *from, struct walk *to, struct dentry *od, 
 		return -ENOMEM;
 	if (nd)
 		mutex_lock(&nd->inode->lock);
-	err = odir->ops->rename(odir, od, ndir, nd, flags);
+	err = odir->ops->rename(odir, od, ndir, nd, name);
 	if (err)
 		kfree(name);
 	else

@@ -100,6 +100,9 @@ struct super {
 	/* blocks, bfree, files, ffree, bsize, magic */
 	int (*statfs)(struct super *s, uint64_t out[6]);
 	void (*show_options)(const struct super *s, struct seq *out); /* each after a comma; NULL: options */
+	int (*sync)(struct super *s);     /* everything to the store, and wait; NULL: there is none */
+	/* Clean pages, unused inodes go; may be NULL. */
+	void (*drop_caches)(struct super *s, bool pages, bool inodes);
 	void (*kill)(struct super *s);    /* last reference gone: free priv; may be NULL */
 	struct rcu_head rcu;
 };
@@ -124,9 +127,9 @@ struct inode_ops {
 	int (*unlink)(struct inode *dir, struct dentry *d);
 	int (*link)(struct inode *dir, struct dentry *d, struct inode *target);
 	int (*symlink)(struct inode *dir, struct dentry *d, const char *target);
-	/* @nd is NULL or an existing entry that is replaced; the VFS moves the dentry. */
+	/* @nd is NULL or an existing entry that is replaced, @name the new one's; the VFS moves the dentry. */
 	int (*rename)(struct inode *odir, struct dentry *od, struct inode *ndir,
-		      struct dentry *nd, unsigned flags);
+		      struct dentry *nd, const struct dname *name);
 	/* Nameless inode for O_TMPFILE; ERR_PTR. */
 	struct inode *(*tmpfile)(struct inode *dir, unsigned mode);
 	/* The target: constant text, or computed into @buf; ERR_PTR. */

@@ -148,6 +148,9 @@ extern struct super *root_super;
 int do_mount(const char *source, const char *target, const char *type, unsigned long flags,
 	     const char *data);
 int do_umount(const char *target, unsigned flags);
+/* Each mounted instance (or just one) to its store, and wait: 0 or the first error. */
+int supers_sync(struct super *only);
+void supers_drop_caches(bool pages, bool inodes);
 bool super_readonly(const struct super *s);
 struct fs_type *fs_type_first(void);
 /* Calls @fn for each mount with its path, in mounting order; may sleep. */
@@ -159,6 +162,8 @@ extern const struct file_ops fifo_file_ops, chrdev_file_ops, dir_no_ops, nodev_f
 extern const struct inode_ops ramfs_dir_ops;
 extern const struct file_ops ramfs_dir_file_ops, ramfs_file_ops;
 void ramfs_init(void);
+void tfs_init(void);
+void sync_init(void); /* after proc_init() */
 void initramfs_unpack(void);
 int initramfs_unpack_archive(const void *data, size_t len); /* 0 or -EINVAL at a bad header */
 void devfs_init(void);     /* devices, file-system type */

@@ -56,6 +56,9 @@ static int remount(struct dentry *d, unsigned flags, const char *data)
 	err = t->remount ? t->remount(d->super, data) : 0;
 	if (err)
 		return err;
+	err = (flags & MS_RDONLY) && d->super->sync ? d->super->sync(d->super) : 0;
+	if (err)
+		return err;
 	d->super->mount_flags = flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME);
 	return 0;
 }
@@ -243,6 +246,8 @@ int do_umount(const char *target, unsigned flags)
 	atomic_fetch_or_explicit(&d->flags, DENTRY_DELETED, memory_order_relaxed);
 	list_del(&s->link);
 	spin_unlock(&dcache_lock);
+	if (s->sync && s->sync(s))
+		pr_warn("mount: %s: not everything could be written yet", s->source);
 	err = 0;
 	tree_kill(d);
 	dentry_put(at);
@@ -250,6 +255,33 @@ int do_umount(const char *target, unsigned flags)
 out:
 	mutex_unlock(&mount_lock);
 	return err;
+}
+
+int supers_sync(struct super *only)
+{
+	struct super *s;
+	int err = 0;
+
+	mutex_lock(&mount_lock);
+	list_for_each_entry(s, &supers, link) {
+		int e = s->sync && (!only || s == only) ? s->sync(s) : 0;
+
+		err = err ? err : e;
+	}
+	mutex_unlock(&mount_lock);
+	return err;
+}
+
+void supers_drop_caches(bool pages, bool inodes)
+{
+	struct super *s;
+
+	mutex_lock(&mount_lock);
+	list_for_each_entry(s, &supers, link) {
+		if (s->drop_caches)
+			s->drop_caches(s, pages, inodes);
+	}
+	mutex_unlock(&mount_lock);
 }
 
 void mounts_for_each(void (*fn)(const struct super *s, const char *path, void *arg), void *arg)

@@ -192,7 +192,7 @@ static int loadavg_show(struct seq *s, void *arg)
 static int filesystems_show(struct seq *s, void *arg)
 {
 	for (struct fs_type *t = fs_type_first(); t; t = t->next)
-		seq_printf(s, "nodev\t%s\n", t->name);
+		seq_printf(s, "%s\t%s\n", t->needs_device ? "" : "nodev", t->name);
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static int ramfs_rmdir(struct inode *dir, struct dentry *d)
 }
 
 static int ramfs_rename(struct inode *odir, struct dentry *od, struct inode *ndir,
-			struct dentry *nd, unsigned flags)
+			struct dentry *nd, const struct dname *name)
 {
 	int err = 0;
 

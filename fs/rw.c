@@ -249,63 +249,18 @@ long sys_lseek(int fd, int64_t off, int whence)
 	return ret;
 }
 
-/* Data is nowhere but in memory: nothing to wait for. */
-static long sync_fd(int fd)
-{
-	struct fdref r = fdget(fd);
-	long ret = -EINVAL;
-
-	if (!r.file)
-		return -EBADF;
-	if (r.file->ops && r.file->ops->fsync)
-		ret = r.file->ops->fsync(r.file);
-	else if (r.file->inode && (S_ISREG(r.file->inode->mode) || S_ISDIR(r.file->inode->mode)))
-		ret = 0;
-	fdput(r);
-	return ret;
-}
-
-long sys_fsync(int fd)
-{
-	return sync_fd(fd);
-}
-
-long sys_fdatasync(int fd)
-{
-	return sync_fd(fd);
-}
-
-long sys_sync(void)
-{
-	return 0;
-}
-
-long sys_syncfs(int fd)
-{
-	struct fdref r = fdget(fd);
-
-	if (!r.file)
-		return -EBADF;
-	fdput(r);
-	return 0;
-}
-
-long sys_sync_file_range(int fd, int64_t off, int64_t n, unsigned flags)
-{
-	struct fdref r;
-
-	if (off < 0 || n < 0 || (flags & ~7u))
-		return -EINVAL;
-	r = fdget(fd);
-	if (!r.file)
-		return -EBADF;
-	fdput(r);
-	return 0;
-}
-
+/* Reading goes ahead by itself; this only says whether it could be asked for. */
 long sys_readahead(int fd, int64_t off, size_t n)
 {
-	return sync_fd(fd);
+	struct fdref r = fdget(fd);
+	long ret = 0;
+
+	if (!r.file)
+		return -EBADF;
+	if (!r.file->inode || !S_ISREG(r.file->inode->mode) || !(r.file->mode & FMODE_READ))
+		ret = -EINVAL;
+	fdput(r);
+	return ret;
 }
 
 long sys_fadvise64(int fd, int64_t off, int64_t n, int advice)

@@ -28,10 +28,12 @@ void vfs_init(void)
 	pipe_init();
 	anon_init();
 	ramfs_init();
+	tfs_init();
 	mount_root();
 	initramfs_unpack();
 	devfs_init();
 	proc_init();
+	sync_init();
 	for (size_t k = 0; k < ARRAY_SIZE(boot_mounts); k++) {
 		const struct vfs_step *m = &boot_mounts[k];
 		int err = vfs_mkdir_parents(m->path, 0755);

@@ -232,6 +232,7 @@ struct fs_type {
 	const char *name;
 	int (*mount)(struct fs_type *t, const char *source, const char *data, struct super **out);
 	int (*remount)(struct super *s, const char *data); /* 0 or -errno; NULL: options do not change */
+	bool needs_device; /* /proc/filesystems: no "nodev" */
 	struct fs_type *next;
 };
 void fs_register(struct fs_type *t);

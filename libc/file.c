@@ -109,6 +109,11 @@ ssize_t sendfile(int out, int in, off_t *off, size_t count)
 	return sysret(sys_call4(NR_sendfile, out, in, off, count));
 }
 
+int fsync(int fd)
+{
+	return (int)sysret(sys_call1(NR_fsync, fd));
+}
+
 int ftruncate(int fd, off_t len)
 {
 	return (int)sysret(sys_call2(NR_ftruncate, fd, len));

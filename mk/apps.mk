@@ -26,13 +26,20 @@ APP_CFLAGS := -std=gnu11 -O2 -g -Wall -Wextra -Werror -fno-pic -fno-pie \
 	-ffile-prefix-map=$(CURDIR)=. -ffunction-sections -fdata-sections \
 	-nostdinc -isystem libc/include -isystem $(shell $(APP_CC) -print-file-name=include) \
 	-isystem $(NEWLIB)/include -D_GNU_SOURCE \
-	-D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1 -D_POSIX_CPUTIME=1 -I.
+	-D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=1 -D_POSIX_CPUTIME=1 -I. \
+	-isystem $(O)/gen/apps
 APP_LDFLAGS := -static -nostdlib -no-pie -Wl,--gc-sections -Wl,--build-id=none \
 	-Wl,-z,noexecstack -Wl,-z,max-page-size=4096
 
 .PHONY: apps newlib
 apps: $(APP_BINS)
 newlib: $(NEWLIB_OK)
+
+# What programs share with the kernel: formats, copied so that apps/ includes nothing of its.
+$(O)/gen/apps/tfs_format.h: fs/tfs/format.h
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(O)/apps/lib/tfs_image.o $(O)/apps/mkfs.tfs.o $(O)/apps/fsck.tfs.o: $(O)/gen/apps/tfs_format.h
 
 # The lock: two make processes with different O may want newlib at once.
 $(NEWLIB_OK):

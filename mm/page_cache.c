@@ -147,6 +147,19 @@ void mapping_truncate(struct mapping *m, uint64_t from)
 	page_index_drop_shadows(m->index, from);
 }
 
+void mapping_forget(struct mapping *m, uint64_t n)
+{
+	struct page *p = page_index_lookup(m->index, n);
+
+	if (!p)
+		return;
+	page_lock(p);
+	if (p->mapping == m)
+		drop_page(m, p);
+	page_unlock(p);
+	page_put(p);
+}
+
 uint64_t mapping_shrink(struct mapping *m)
 {
 	struct page *v[GATHER];

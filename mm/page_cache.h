@@ -51,8 +51,12 @@ struct mapping_ops {
 	void (*write_pages)(struct mapping *m, struct page **pages, unsigned n);
 	/* Page @index is going to be written to: see that the store has a place.  0, -ENOSPC, -EIO … */
 	int (*prepare_write)(struct mapping *m, uint64_t index);
-	/* Write what the file system holds back about this file and wait.  May be NULL. */
-	int (*write_meta)(struct mapping *m);
+	/*
+	 * Pages that may only be written in an order that the file system knows: it is
+	 * asked to do so soon and says true; false: write them like others.  May be NULL.
+	 * Context: the write-back thread, or who syncs.
+	 */
+	bool (*write_ordered)(struct mapping *m);
 	/* A reference to whatever holds the mapping, for the write-back thread.  False: it is dying. */
 	bool (*tryget)(struct mapping *m);
 	void (*put)(struct mapping *m);
@@ -143,6 +147,9 @@ void page_mark_dirty(struct page *p);
  */
 void mapping_truncate(struct mapping *m, uint64_t from);
 
+/* Page @n leaves the cache as it is, dirty or not.  Sleeps. */
+void mapping_forget(struct mapping *m, uint64_t n);
+
 /*
  * Clean pages that nobody uses leave the cache (drop_caches, umount).  Return: pages freed.
  */
@@ -169,8 +176,8 @@ static inline bool page_evictable(const struct page *p)
 /* Write-back (mm/writeback.c). */
 /* Writes all dirty pages of @m that are dirty now and waits: 0 or the first error.  Not the metadata. */
 int mapping_write_wait(struct mapping *m, uint64_t first, uint64_t last);
-/* mapping_write_wait() of everything, and write_meta(). */
-int mapping_sync(struct mapping *m);
+/* The same with wb_lock held by the caller, who may write parts in an order of his own. */
+int mapping_write_locked(struct mapping *m, uint64_t first, uint64_t last);
 /* Every dirty mapping that @want says yes to (NULL: all), and wait: 0 or the first error.  Not the metadata. */
 int writeback_sync(bool (*want)(struct mapping *m, void *arg), void *arg);
 /* Wakes the write-back thread: the machine or a group is over its share.  Context: any thread. */

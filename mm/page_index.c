@@ -150,8 +150,10 @@ static struct index_node *make_path(struct page_index *idx, uint64_t at, struct 
 			return NULL;
 		*spare = NULL;
 		c->shift = n ? n->shift + NODE_BITS : 0;
-		if (n)
+		if (n) {
 			poke(c, 0, n);
+			c->dirty = n->dirty != 0;
+		}
 		rcu_assign_pointer(idx->root, c);
 		n = c;
 	}

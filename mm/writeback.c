@@ -130,27 +130,29 @@ void writeback_wait(struct mapping *m)
 	wait_event(&writeback_done, !atomic_load_explicit(&m->nr_writeback, memory_order_acquire));
 }
 
-int mapping_write_wait(struct mapping *m, uint64_t first, uint64_t last)
+int mapping_write_locked(struct mapping *m, uint64_t first, uint64_t last)
 {
-	uint32_t errors;
-	int err;
+	uint32_t errors = atomic_load_explicit(&m->wb_errors, memory_order_relaxed);
 
-	mutex_lock(&m->wb_lock);
-	errors = atomic_load_explicit(&m->wb_errors, memory_order_relaxed);
 	while (first <= last && write_run(m, &first, last))
 		cond_resched();
 	writeback_wait(m);
-	err = atomic_load_explicit(&m->wb_errors, memory_order_relaxed) == errors ? 0 : -EIO;
+	return atomic_load_explicit(&m->wb_errors, memory_order_relaxed) == errors ? 0 : -EIO;
+}
+
+int mapping_write_wait(struct mapping *m, uint64_t first, uint64_t last)
+{
+	int err;
+
+	mutex_lock(&m->wb_lock);
+	err = mapping_write_locked(m, first, last);
 	mutex_unlock(&m->wb_lock);
 	return err;
 }
 
-int mapping_sync(struct mapping *m)
+static bool left_to_owner(struct mapping *m)
 {
-	int err = mapping_write_wait(m, 0, UINT64_MAX);
-	int meta = m->ops->write_meta ? m->ops->write_meta(m) : 0;
-
-	return err ? err : meta;
+	return m->ops->write_ordered && m->ops->write_ordered(m);
 }
 
 int writeback_sync(bool (*want)(struct mapping *m, void *arg), void *arg)
@@ -161,7 +163,7 @@ int writeback_sync(bool (*want)(struct mapping *m, void *arg), void *arg)
 
 	/* What becomes dirty from now on is listed, or listed again, later than @start. */
 	while ((m = dirty_next(start, false, want, arg))) {
-		int e = mapping_write_wait(m, 0, UINT64_MAX);
+		int e = left_to_owner(m) ? 0 : mapping_write_wait(m, 0, UINT64_MAX);
 
 		m->ops->put(m);
 		err = err ? err : e;
@@ -197,7 +199,7 @@ static uint64_t write_turns(uint64_t before, bool over, bool (*enough)(void),
 	while ((!enough || !enough()) && (m = dirty_next(before, over, want, arg))) {
 		uint64_t at = 0, n = 0, k;
 
-		if (mutex_trylock(&m->wb_lock)) {
+		if (!left_to_owner(m) && mutex_trylock(&m->wb_lock)) {
 			while (n < CHUNK && (k = write_run(m, &at, UINT64_MAX)))
 				n += k;
 			mutex_unlock(&m->wb_lock);

@@ -100,6 +100,93 @@ static void test_table(void **state)
 	assert_int_equal(host_run(2, against_table), 0);
 }
 
+/* Dirty marks and shadows against a table, the tree growing and shrinking under them. */
+static uintptr_t leave_number(struct page *p)
+{
+	return p->index << 1 | 1;
+}
+
+static void marks(void)
+{
+	static struct page *have[SPAN];
+	static bool dirty[SPAN], shadow[SPAN];
+	struct page_index *idx;
+	uint64_t seed = 5, span = 8;
+
+	page_alloc_init_percpu();
+	page_index_init();
+	idx = page_index_create();
+	HOST_CHECK(idx);
+	for (unsigned s = 0; s < 40000; s++) {
+		uint64_t n = host_random(&seed) % span, want;
+		struct page *p = have[n];
+
+		span = s % 20 ? span : min(span + 3, (uint64_t)SPAN);
+		switch (host_random(&seed) % 5) {
+		case 0:
+		case 1:
+			if (!p) {
+				uintptr_t old = 2;
+
+				p = page_alloc(0, PAGE_FILE, 0);
+				HOST_CHECK(p);
+				HOST_CHECK_EQ(page_index_place(idx, n, p, NULL, NULL, &old), 0);
+				HOST_CHECK_EQ(old, shadow[n] ? n << 1 | 1 : 0);
+				page_put(p);
+				have[n] = p;
+				shadow[n] = false;
+			}
+			HOST_CHECK_EQ(page_index_set_dirty(idx, p), !dirty[n]);
+			dirty[n] = true;
+			break;
+		case 2:
+			if (p) {
+				HOST_CHECK_EQ(page_index_clear_dirty(idx, p), dirty[n]);
+				dirty[n] = false;
+			}
+			break;
+		case 3:
+			if (p) {
+				int want_err = dirty[n] ? -EAGAIN : 0;
+
+				HOST_CHECK_EQ(page_index_evict(idx, p, leave_number), -EBUSY);
+				page_get(p); /* the caller's */
+				HOST_CHECK_EQ(page_index_evict(idx, p, leave_number), want_err);
+				page_put(p);
+				if (!want_err) {
+					have[n] = NULL;
+					shadow[n] = true;
+				}
+			}
+			break;
+		case 4:
+			if (p && s % 3 == 0) {
+				HOST_CHECK(page_index_detach(idx, p));
+				page_put(p);
+				have[n] = NULL;
+				dirty[n] = false;
+			} else if (s % 1000 == 4) {
+				page_index_drop_shadows(idx, n);
+				for (uint64_t i = n; i < SPAN; i++)
+					shadow[i] = false;
+			}
+			break;
+		}
+		n = host_random(&seed) % span;
+		for (want = n; want < SPAN && !dirty[want]; want++)
+			;
+		HOST_CHECK_EQ(page_index_next_dirty(idx, n), want < SPAN ? want : UINT64_MAX);
+	}
+	page_index_destroy(idx);
+	check_sum();
+}
+
+static void test_marks(void **state)
+{
+	(void)state;
+	assert_int_equal(host_run(1, marks), 0);
+}
+
 /* Readers check that what they find carries its own number. */
 static struct page_index *shared;
 static _Atomic bool stop;
@@ -180,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_racing),
 	};
 

@@ -25,7 +25,6 @@ long syscall(long nr, ...);
 
 /* ---- parts that are not linked ---- */
 
-
 void owner_get(struct owner *o)
 {
 }

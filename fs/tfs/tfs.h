@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tfs: a small file system with extents.  What its files share; docs/fs.md has the
+ * description.
+ *
+ * In memory: inodes with their whole list of extents, the bitmap of blocks and that of
+ * inode numbers; on the device's mapping: the blocks of the bitmap, the inode table and
+ * the lists of extents; file data and directories in mappings of their own.
+ *
+ * Order of writing (fs/tfs/sync.c), so that a crash leaves nothing worse than blocks
+ * and inodes that nobody uses:
+ *
+ *	file data -> bitmap, lists of extents -> inodes -> directories
+ *
+ * and what was freed is used again only after a sync that began later has ended.
+ *
+ * Locks: inode->lock -> map_lock -> alloc_lock -> icache_lock; sync: the device
+ *        mapping's wb_lock -> inode->lock.  Nothing under inode->lock waits for a sync.
+ */
+#ifndef FS_TFS_TFS_H
+#define FS_TFS_TFS_H
+
+#include "fs/block.h"
+#include "fs/cached_file.h"
+#include "fs/internal.h"
+#include "fs/tfs/format.h"
+
+#define ICACHE_BUCKETS 256u
+#define ICACHE_MAX     8192u /* inodes kept though nobody uses them; more: unused ones go */
+#define RESERVE        64u   /* blocks that a growing file takes at once */
+
+/* Blocks, or one inode number (len 0), that a sync will make free. */
+struct tfs_freed {
+	uint64_t start, len;
+};
+struct tfs_freed_list {
+	struct tfs_freed *v;
+	unsigned nr, cap;
+};
+
+/*
+ * Legend: [I] constant once mounted, [A] alloc_lock, [C] icache_lock, [a] atomic,
+ *         [s] only by who syncs (the device mapping's wb_lock)
+ */
+struct tfs {
+	struct super *super;       /* [I] */
+	struct block_device *dev;  /* [I] */
+	struct mapping *meta;      /* [I] the device's */
+	struct tfs_super sb;       /* [I] but state [s] */
+	struct mutex alloc_lock;
+	uint64_t *bitmap;          /* [A] bit per block */
+	uint8_t *bitmap_dirty;     /* [A] per block of the bitmap */
+	uint64_t free_blocks;      /* [A] */
+	uint64_t hint;             /* [A] where to look first */
+	uint64_t *inos;            /* [A] bit per inode number */
+	uint64_t nr_inos, free_inos; /* [I], [A] */
+	struct tfs_freed_list freed; /* [A] since the last sync began */
+	struct spinlock icache_lock;
+	struct list_head icache[ICACHE_BUCKETS]; /* [C] each holds a reference */
+	unsigned nr_cached;        /* [C] */
+	struct list_head dirty;    /* [C] inodes to be stored */
+	_Atomic bool wanted;       /* [a] somebody asked the thread for a sync */
+	_Atomic bool stop, stopped; /* [a] */
+	struct wait_queue wait;    /* the thread, and who waits for its end */
+	struct thread *thread;     /* [I] referenced */
+};
+
+/* Legend as above; [i] inode->lock, [m] map_lock */
+struct tfs_inode {
+	struct mapping map;        /* [I] pages */
+	struct rcu_head rcu;
+	struct inode *inode;       /* [I] */
+	struct tfs *fs;            /* [I] */
+	struct list_head hash;     /* [C] */
+	struct list_head dirty;    /* [C] */
+	bool hashed;               /* [C] */
+	uint64_t parent;           /* [i of the parents] directories */
+	struct mutex map_lock;
+	struct tfs_extent *ext;    /* [m] by block */
+	unsigned nr, cap;          /* [m] */
+	uint64_t *lists;           /* [m] blocks of struct tfs_list, as many as nr needs */
+	unsigned nr_lists;         /* [m] */
+	uint64_t resv, resv_len;   /* [m] blocks taken and not yet part of the file */
+};
+
+static inline struct tfs *tfs_of(const struct super *s)
+{
+	return s->priv;
+}
+static inline struct tfs_inode *tfs_i(const struct inode *i)
+{
+	return i->priv;
+}
+
+/* alloc.c */
+int tfs_load_bitmap(struct tfs *fs); /* 0, -ENOMEM, -EIO */
+/* A run of 1..*len free blocks, near @goal if it can be; *len says how many.  0, -ENOSPC. */
+int tfs_alloc(struct tfs *fs, uint64_t goal, uint64_t *start, uint64_t *len);
+void tfs_unalloc(struct tfs *fs, uint64_t start, uint64_t len); /* never written to: free at once */
+/* Free after the next sync.  Without memory to remember it they stay in use until fsck.tfs finds them. */
+void tfs_free(struct tfs *fs, uint64_t start, uint64_t len);
+uint64_t tfs_alloc_ino(struct tfs *fs); /* 0: none left */
+void tfs_free_ino(struct tfs *fs, uint64_t ino);
+bool tfs_can_free(struct tfs *fs);      /* would a sync give space back? */
+int tfs_store_bitmap(struct tfs *fs);   /* into the mapping */
+void tfs_take_freed(struct tfs *fs, struct tfs_freed_list *out);
+void tfs_release_freed(struct tfs *fs, struct tfs_freed_list *l);
+/* Is [start, start + len) within the data area? */
+static inline bool tfs_data_range(const struct tfs *fs, uint64_t start, uint64_t len)
+{
+	return start >= fs->sb.data_start && len && start < fs->sb.blocks &&
+	       len <= fs->sb.blocks - start;
+}
+
+/* extent.c */
+/* Block of the device for block @n of the file and how many follow in a row: false: a hole. */
+bool tfs_map(struct tfs_inode *ti, uint64_t n, uint64_t *start, uint64_t *len);
+int tfs_map_new(struct tfs_inode *ti, uint64_t n); /* makes sure there is one; 0, -ENOSPC, -ENOMEM */
+void tfs_cut(struct tfs_inode *ti, uint64_t from); /* blocks >= from go */
+void tfs_drop_reserve(struct tfs_inode *ti);
+uint64_t tfs_blocks(struct tfs_inode *ti);
+int tfs_load_extents(struct tfs_inode *ti, const struct tfs_dinode *d);
+int tfs_store_extents(struct tfs_inode *ti, struct tfs_dinode *d);
+
+/* inode.c */
+extern const struct mapping_ops tfs_mapping_ops;
+/* The inode, referenced; ERR_PTR(-EIO: not there or damaged; -ENOMEM). */
+struct inode *tfs_iget(struct super *s, uint64_t ino);
+struct inode *tfs_new_inode(struct super *s, struct inode *dir, unsigned mode, uint64_t rdev);
+void tfs_dirty(struct tfs_inode *ti);  /* what its slot in the table holds has changed */
+int tfs_store(struct tfs_inode *ti);   /* into the mapping; inode->lock held */
+void tfs_unlinked(struct tfs_inode *ti); /* nlink is 0: it goes with its last user */
+void tfs_evict(struct inode *i);
+void tfs_icache_shrink(struct tfs *fs, bool pages, bool all);
+
+/* dir.c, file.c */
+extern const struct inode_ops tfs_dir_iops, tfs_file_iops, tfs_link_iops, tfs_node_iops;
+extern const struct file_ops tfs_dir_fops, tfs_file_fops;
+int tfs_check_block(const char *block); /* entries of a directory's block: 0 or -EIO */
+
+/* sync.c */
+int tfs_sync(struct tfs *fs);
+void tfs_want_sync(struct tfs *fs);    /* soon, by the thread.  Context: any thread, spinlocks held */
+int tfs_start_thread(struct tfs *fs);
+void tfs_stop_thread(struct tfs *fs);
+int tfs_write_super(struct tfs *fs, uint32_t state);
+/* A page of metadata with @block, to be changed and marked dirty; @fresh: its old bytes do not matter. ERR_PTR. */
+struct page *tfs_meta_page(struct tfs *fs, uint64_t block, bool fresh);
+
+void tfs_init(void);
+
+#endif /* FS_TFS_TFS_H */
