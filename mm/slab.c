@@ -326,8 +326,24 @@ void slab_drain(void)
 	}
 }
 
+static void count_this_cpu(void)
+{
+	if (!pcp_ready)
+		return;
+	for (struct kmem_cache *c = atomic_load_explicit(&slab_caches, memory_order_acquire); c;
+	     c = c->next_cache) {
+		struct kmem_cpu *k = my_cpu(c);
+
+		if (k)
+			atomic_store_explicit(&k->counted, (k->loaded ? k->loaded->n : 0) +
+						  (k->prev ? k->prev->n : 0), memory_order_relaxed);
+	}
+}
+
+/* Sleeps: only a CPU itself can look into its magazines. */
 void slab_for_each(void (*fn)(const struct slab_info *i, void *arg), void *arg)
 {
+	each_cpu_run(count_this_cpu);
 	for (struct kmem_cache *c = atomic_load_explicit(&slab_caches, memory_order_acquire); c;
 	     c = c->next_cache) {
 		struct slab_info i = { .name = c->name, .size = c->stride };
@@ -341,6 +357,10 @@ void slab_for_each(void (*fn)(const struct slab_info *i, void *arg), void *arg)
 		spin_lock(&c->depot_lock);
 		idle += (uint64_t)c->nr_full * c->mag_max;
 		spin_unlock(&c->depot_lock);
+		for_each_cpu(cpu)
+			if (pcp_ready && c->id >= 0)
+				idle += atomic_load_explicit(&per_cpu(kmem_cpus[c->id], cpu).counted,
+							     memory_order_relaxed);
 		i.active = i.objects > idle ? i.objects - idle : 0;
 		fn(&i, arg);
 	}

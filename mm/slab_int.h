@@ -27,9 +27,10 @@ struct magazine {
 };
 _Static_assert(sizeof(struct magazine) == 512, "a magazine is meant to fill its slab slot");
 
-/* One CPU's magazines for one cache: thread context of that CPU only. */
+/* One CPU's magazines for one cache: thread context of that CPU only, but for counted. */
 struct kmem_cpu {
 	struct magazine *loaded, *prev; /* NULL: none yet */
+	_Atomic uint32_t counted; /* objects in both when slab_for_each() last asked this CPU */
 };
 
 /*
