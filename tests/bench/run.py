@@ -117,8 +117,9 @@ def main():
     parser.add_argument("program")
     args = parser.parse_args()
     cases = cases_of(args.program)
-    number = 2 if args.quick else 10
-    rounds = [{p: measure(args.program, p, 10 if args.quick else 20) for p in PRESETS}
+    # Many short rounds: each preset meets some quiet moments of a machine that is not idle.
+    number = 10 if args.quick else 30
+    rounds = [{p: measure(args.program, p, 6 if args.quick else 12) for p in PRESETS}
               for _ in range(number)]
     insns = {p: instructions(args.program, p, cases)
              for p in (PRESETS[:2] if args.quick else PRESETS)}
