@@ -3,7 +3,6 @@
  * The promises of the `tally` preset inside the kernel, on every CPU there is
  * (docs/accounting.md).  Under another preset there is nothing to hold: skipped.
  */
-#ifndef TALLY_HOSTED
 #include "arch/arch.h"
 #include "kernel/log.h"
 #include "kernel/rcu.h"
@@ -255,6 +254,47 @@ SELFTEST(promise_bound, 60000)
 	remove_groups();
 }
 
+/* ---- 3: receive limit ---- */
+
+#define SOCKETS 16
+#define FORCED  (16384 + 1024) /* what a connection with nothing queued may take (net/tcp_rcv.c) */
+
+/*
+ * Sockets of a group whose memory others have used up: packets are refused, what is forced
+ * is a stated amount for each, and memory that is freed is there for them at once.
+ */
+SELFTEST(promise_receive_limit, 20000)
+{
+	static struct sock_mem sk[SOCKETS];
+	int64_t max = (int64_t)ROOM * nr_cpus, most;
+	unsigned forced = 0;
+
+	if (strcmp(memcg_preset_name(), "tally"))
+		return;
+	SELFTEST_CHECK(make_groups(max));
+	for (unsigned i = 0; i < SOCKETS; i++)
+		sock_mem_init(&sk[i], leaf[i % LEAVES]->owner);
+	SELFTEST_CHECK(memcg_charge(leaf[0]->owner, (unsigned)max, MEMCG_FILE, CHARGE_NOSLEEP) == 0);
+	for (unsigned i = 0; i < SOCKETS; i++) {
+		SELFTEST_CHECK(sock_mem_charge(&sk[i], 1500, CHARGE_NOSLEEP) == -ENOMEM);
+		sock_mem_count_dropped(&sk[i]);
+		SELFTEST_CHECK(sock_mem_charge(&sk[i], FORCED, CHARGE_NOFAIL | CHARGE_NOSLEEP) == 0);
+		SELFTEST_CHECK(sock_mem_charge(&sk[i], PAGE_SIZE, CHARGE_NOSLEEP) == -ENOMEM);
+		forced += FORCED / PAGE_SIZE + 1;
+	}
+	most = account_usage(memcg_account(top));
+	SELFTEST_CHECK(most > max && most <= max + forced);
+	SELFTEST_CHECK(event(top, MEMCG_EV_SOCK_DROPPED) == SOCKETS);
+	/* Memory is freed: no packet is refused any more. */
+	memcg_uncharge(leaf[0]->owner, (unsigned)max, MEMCG_FILE);
+	for (unsigned i = 0; i < SOCKETS; i++) {
+		SELFTEST_CHECK(sock_mem_charge(&sk[i], 1500, CHARGE_NOSLEEP) == 0);
+		sock_mem_uncharge(&sk[i], 1500 + FORCED);
+		sock_mem_destroy(&sk[i]);
+	}
+	remove_groups();
+}
+
 /* ---- 4: independence ---- */
 
 static struct memcg *other;
@@ -306,4 +346,3 @@ SELFTEST(promise_independence, 60000)
 	SELFTEST_CHECK(memcg_remove(other) == 0);
 	memcg_put(other);
 }
-#endif /* TALLY_HOSTED */

@@ -15,6 +15,8 @@ struct kmem_cache {
 	size_t size, align;
 };
 
+static _Atomic int64_t objects_alive; /* of all caches */
+
 struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align, unsigned flags)
 {
 	struct kmem_cache *c = malloc(sizeof(*c));
@@ -28,11 +30,13 @@ void *kmem_cache_alloc(struct kmem_cache *c, gfp_t gfp)
 	void *p = aligned_alloc(c->align, ALIGN_UP(c->size, c->align));
 
 	memset(p, 0, c->size);
+	atomic_fetch_add_explicit(&objects_alive, 1, memory_order_relaxed);
 	return p;
 }
 
 void kmem_cache_free(struct kmem_cache *c, void *obj)
 {
+	atomic_fetch_sub_explicit(&objects_alive, 1, memory_order_relaxed);
 	free(obj);
 }
 

@@ -36,7 +36,7 @@ def test_in_kernel(tally, tmp_path, cpus):
                  timeout=120)
     text = log.read_text(errors="replace")
     assert done.status == 0, text[-2000:]
-    for name in ("last_page", "bound", "independence"):
+    for name in ("last_page", "bound", "receive_limit", "independence"):
         assert f"promise_{name} ok" in text, text[-2000:]
 
 
