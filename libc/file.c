@@ -245,6 +245,11 @@ int unlink(const char *path)
 	return (int)sysret(sys_call1(NR_unlink, path));
 }
 
+ssize_t readlink(const char *path, char *buf, size_t n)
+{
+	return sysret(sys_call3(NR_readlink, path, buf, n));
+}
+
 int rename(const char *from, const char *to)
 {
 	return (int)sysret(sys_call2(NR_rename, from, to));

@@ -56,6 +56,7 @@ enum {
 	NR_mkdir = 83,
 	NR_rmdir = 84,
 	NR_unlink = 87,
+	NR_readlink = 89,
 	NR_umask = 95,
 	NR_getuid = 102,
 	NR_getppid = 110,

@@ -21,7 +21,7 @@ endif
 NASM   ?= nasm
 PYTHON ?= /usr/bin/python3
 
-KERNEL_C   := $(sort $(wildcard kernel/*.c kernel/perf/*.c mm/*.c fs/*.c fs/tfs/*.c net/*.c drivers/*.c arch/x86_64/*.c \
+KERNEL_C   := $(sort $(wildcard kernel/*.c kernel/perf/*.c mm/*.c fs/*.c fs/tfs/*.c net/*.c net/netlink/*.c drivers/*.c arch/x86_64/*.c \
 	tests/guest/*.c))
 KERNEL_C   := $(filter-out arch/x86_64/asm_offsets.c,$(KERNEL_C))
 KERNEL_ASM := $(filter-out boot/initramfs.asm,$(sort $(wildcard boot/*.asm arch/x86_64/*.asm)))

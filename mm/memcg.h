@@ -107,6 +107,9 @@ void memcg_thread_start(struct user_thread *u); /* another thread of the caller'
 void memcg_thread_exit(struct user_thread *u);  /* one that is not the last */
 void memcg_exit(struct process *p, struct user_thread *last);
 
+/* Group that an owner stands for now (not NULL), in the same form: 0, -ENAMETOOLONG. Under RCU. */
+int memcg_owner_path(struct owner *o, char *buf, size_t n);
+
 /**
  * Socket memory (net/sock_mem.c): a socket's byte credit, charged in pages.
  * Embedded in each socket; the socket's ownership protects it.

@@ -298,6 +298,11 @@ int memcg_path_of(struct memcg *m, char *buf, size_t n)
 	return 0;
 }
 
+int memcg_owner_path(struct owner *o, char *buf, size_t n)
+{
+	return memcg_path_of(owner_memcg(o), buf, n);
+}
+
 struct memcg *memcg_get_of(struct process *p, pid_t tid)
 {
 	struct user_thread *u;

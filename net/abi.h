@@ -14,6 +14,8 @@
 #define AF_UNIX   1
 #define AF_INET   2
 #define AF_INET6  10
+#define AF_NETLINK 16
+#define AF_PACKET 17
 
 #define SOCK_STREAM    1
 #define SOCK_DGRAM     2

@@ -80,6 +80,7 @@ void dgram_queue(struct dgram_sock *d, struct pbuf *p)
 	}
 	spin_unlock(&d->lock);
 	if (!ok) {
+		atomic_fetch_add_explicit(&d->drops, 1, memory_order_relaxed);
 		net_count(udp_dropped);
 		pbuf_free(p);
 		return;

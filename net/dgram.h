@@ -20,6 +20,7 @@ struct dgram_sock {
 	struct pqueue queue;       /* lock */
 	_Atomic unsigned queued;   /* packets; looked at by sleepers */
 	uint32_t rmem;             /* lock */
+	_Atomic uint32_t drops;    /* datagrams that found no room */
 	struct pqueue errors;      /* lock: what ICMP said, for MSG_ERRQUEUE */
 	_Atomic unsigned nr_errors;
 	_Atomic(struct dgram_sock *) next; /* chain of its port, or of all raw sockets */

@@ -7,6 +7,7 @@
  * headers are cut off exactly where the payload begins, so payload needs no copy.
  */
 #include "net/ether.h"
+#include "net/packet.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
 
@@ -27,6 +28,7 @@ void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t
 	memcpy(h, dst, 6);
 	memcpy(h + 6, dev->mac, 6);
 	put_be16(h + 12, type);
+	packet_tap(dev, p, p->start, true);
 	dev->start(dev, p);
 }
 
@@ -119,6 +121,7 @@ void ether_rx(struct pbuf *p)
 		pbuf_free(p);
 		return;
 	}
+	packet_tap(p->dev, p, p->start - ETHER_HEADER, false);
 	if (type == ETHER_ARP)
 		arp_input(p);
 	else if (p->end > p->start && h[0] >> 4 == (type == ETHER_IPV4 ? 4 : 6))

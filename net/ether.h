@@ -36,13 +36,17 @@ bool ether_grow(struct netdev *dev, struct pbuf *a, struct pbuf *b);
 extern const uint8_t ether_broadcast[6];
 
 /* Neighbours (net/neigh.c). */
-enum neigh_state { NEIGH_INCOMPLETE, NEIGH_REACHABLE, NEIGH_STALE, NEIGH_DELAY, NEIGH_PROBE, NEIGH_FAILED };
+enum neigh_state { NEIGH_INCOMPLETE, NEIGH_REACHABLE, NEIGH_STALE, NEIGH_DELAY, NEIGH_PROBE, NEIGH_FAILED,
+		   NEIGH_PERMANENT };
 #define NEIGH_SOLICITED (1u << 0) /* an answer to our question */
 #define NEIGH_OVERRIDE  (1u << 1) /* may replace a known address */
 #define NEIGH_CREATE    (1u << 2) /* worth remembering if it is new */
 void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p); /* consumes */
 void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags);
 void neigh_flush(struct netdev *dev);
+/* An entry by hand: 0, -EEXIST (known, and @replace is false), -ENOBUFS.  A permanent one is never asked for. */
+int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace);
+bool neigh_remove(struct netdev *dev, const struct ip_addr *a); /* false: there is none */
 int neigh_init(void);
 struct neigh_info {
 	struct netdev *dev;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Interface requests (SIOC*): what ifconfig, route and libraries ask and set.
- *
- * A privileged program is not told from others here: there is one user.
  */
 #include "net/ether.h"
+#include "net/if_config.h"
 #include "kernel/errno.h"
 #include "kernel/process.h"
 
@@ -63,13 +62,11 @@ struct abi_in6_rtmsg {
 #define SIOCGIFHWADDR  0x8927
 #define SIOCGIFINDEX   0x8933
 #define SIOCDIFADDR    0x8936
+#define SIOCSARP       0x8955
+#define SIOCGARP       0x8954
+#define SIOCDARP       0x8953
 #define SIOCGIFTXQLEN  0x8942
 #define SIOCGIFMAP     0x8970
-#define IFF_UP         0x1
-#define IFF_BROADCAST  0x2
-#define IFF_LOOPBACK   0x8
-#define IFF_RUNNING    0x40
-#define IFF_MULTICAST  0x1000
 #define RTF_GATEWAY    0x2
 #define RTF_HOST       0x4
 
@@ -168,24 +165,6 @@ static long set_mask(struct netdev *dev, const struct abi_ifreq *r)
 	return 0;
 }
 
-static long set_flags(struct netdev *dev, const struct abi_ifreq *r)
-{
-	bool up = r->flags & IFF_UP;
-
-	if (dev->loopback)
-		return up ? 0 : -EOPNOTSUPP;
-	if (up == dev->up)
-		return 0;
-	dev->up = up;
-	if (up) {
-		nd_start(dev);
-	} else {
-		neigh_flush(dev);
-		route_flush(dev);
-	}
-	return 0;
-}
-
 static long v6_address(unsigned cmd, void __user *arg)
 {
 	struct abi_in6_ifreq r;
@@ -200,25 +179,7 @@ static long v6_address(unsigned cmd, void __user *arg)
 	a = addr_from_v6(r.addr);
 	if (r.prefix > 128 || addr_is_multicast(&a) || addr_is_v4(&a) || addr_is_any(&a))
 		return -EINVAL;
-	if (cmd == SIOCDIFADDR)
-		return ifaddr_del(dev, &a) ? 0 : -EADDRNOTAVAIL;
-	if (ifaddr_find(dev, &a))
-		return -EEXIST;
-	if (NETDEV_ETHER(dev)) {
-		nd_add_address(dev, &a, r.prefix, 0, 0);
-		return ifaddr_find(dev, &a) ? 0 : -ENOBUFS;
-	}
-	return ifaddr_add(dev, &a, r.prefix);
-}
-
-/* The device that reaches a gateway. */
-static struct netdev *dev_for(const struct ip_addr *gw)
-{
-	for (struct netdev *d = netdev_first(); d; d = d->next) {
-		if (NETDEV_ETHER(d) && ifaddr_on_link(d, gw))
-			return d;
-	}
-	return NULL;
+	return cmd == SIOCDIFADDR ? netdev_del_address(dev, &a) : netdev_add_address(dev, &a, r.prefix);
 }
 
 static long v4_route(unsigned cmd, void __user *arg)
@@ -238,7 +199,7 @@ static long v4_route(unsigned cmd, void __user *arg)
 	e.metric = r.metric > 0 ? (unsigned)r.metric - 1 : 0;
 	if (!e.prefix)
 		return -EINVAL;
-	e.dev = r.dev ? netdev_by_name(name) : cmd == SIOCADDRT ? dev_for(&e.gw) : NULL;
+	e.dev = r.dev ? netdev_by_name(name) : cmd == SIOCADDRT ? netdev_for_gateway(&e.gw) : NULL;
 	if (r.dev && !e.dev)
 		return -ENODEV;
 	if (cmd == SIOCDELRT)
@@ -257,7 +218,7 @@ static long v6_route(unsigned cmd, void __user *arg)
 	e.gw = addr_from_v6(r.gateway);
 	e.prefix = r.dst_len;
 	e.metric = r.metric;
-	e.dev = r.index ? netdev_by_index((unsigned)r.index) : addr_is_any(&e.gw) ? NULL : dev_for(&e.gw);
+	e.dev = r.index ? netdev_by_index((unsigned)r.index) : addr_is_any(&e.gw) ? NULL : netdev_for_gateway(&e.gw);
 	if (r.dst_len > 128)
 		return -EINVAL;
 	if (cmd == SIOCDELRT)
@@ -281,6 +242,61 @@ static long get_v4(struct netdev *dev, unsigned cmd, struct abi_ifreq *r)
 	return 0;
 }
 
+struct abi_arpreq {
+	struct sa_in pa;
+	uint8_t ha[16]; /* family, then the address */
+	int32_t flags;
+	struct sa_in mask;
+	char dev[16];
+};
+#define ATF_COM  0x02
+#define ATF_PERM 0x04
+
+struct arp_search {
+	struct ip_addr addr;
+	struct netdev *dev;
+	struct neigh_info found;
+	bool ok;
+};
+
+static void arp_match(const struct neigh_info *i, void *arg)
+{
+	struct arp_search *s = arg;
+
+	if (addr_equal(&i->addr, &s->addr) && (!s->dev || i->dev == s->dev)) {
+		s->found = *i;
+		s->ok = true;
+	}
+}
+
+/* SIOCGARP, SIOCSARP, SIOCDARP: one neighbour of IPv4. */
+static long arp_request_ioctl(unsigned cmd, void __user *arg)
+{
+	struct arp_search s = { .ok = false };
+	struct abi_arpreq r;
+
+	if (copy_from_user(&r, arg, sizeof(r)))
+		return -EFAULT;
+	r.dev[15] = 0;
+	s.addr = addr_from_v4(r.pa.addr);
+	s.dev = r.dev[0] ? netdev_by_name(r.dev) : netdev_for_gateway(&s.addr);
+	if (r.dev[0] && !s.dev)
+		return -ENODEV;
+	if (cmd == SIOCSARP)
+		return s.dev && NETDEV_ETHER(s.dev) ? neigh_set(s.dev, &s.addr, r.ha + 2, r.flags & ATF_PERM, true) : -ENXIO;
+	neigh_for_each(arp_match, &s);
+	if (!s.ok)
+		return -ENXIO;
+	if (cmd == SIOCDARP)
+		return neigh_remove(s.found.dev, &s.addr) ? 0 : -ENXIO;
+	memset(r.ha, 0, sizeof(r.ha));
+	r.ha[0] = 1; /* ARPHRD_ETHER */
+	memcpy(r.ha + 2, s.found.mac, 6);
+	r.flags = (s.found.valid ? ATF_COM : 0) | (s.found.state == NEIGH_PERMANENT ? ATF_PERM : 0);
+	str_copy(r.dev, s.found.dev->name, sizeof(r.dev));
+	return copy_to_user(arg, &r, sizeof(r));
+}
+
 /* Requests about one device; fills in @r. */
 static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r)
 {
@@ -289,12 +305,10 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 		str_copy(r->name, dev->name, sizeof(r->name));
 		return 0;
 	case SIOCGIFFLAGS:
-		r->flags = (int16_t)((dev->up ? IFF_UP : 0) |
-				     (dev->loopback ? IFF_LOOPBACK | IFF_RUNNING : IFF_BROADCAST | IFF_MULTICAST) |
-				     (atomic_load_explicit(&dev->carrier, memory_order_relaxed) ? IFF_RUNNING : 0));
+		r->flags = (int16_t)netdev_flags(dev);
 		return 0;
 	case SIOCSIFFLAGS:
-		return set_flags(dev, r);
+		return netdev_set_up(dev, r->flags & IFF_UP);
 	case SIOCSIFADDR:
 		return dev->loopback ? 0 : set_address(dev, r);
 	case SIOCSIFNETMASK:
@@ -313,10 +327,7 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 		r->value = (int)dev->mtu;
 		return 0;
 	case SIOCSIFMTU:
-		if (dev->loopback || r->value < 576 || r->value > 1500)
-			return -EINVAL;
-		dev->mtu = (unsigned)r->value;
-		return 0;
+		return netdev_set_mtu(dev, (unsigned)r->value);
 	case SIOCGIFINDEX:
 		r->value = (int)dev->index;
 		return 0;
@@ -348,6 +359,8 @@ static bool changes(unsigned cmd)
 	case SIOCSIFNETMASK:
 	case SIOCSIFMTU:
 	case SIOCDIFADDR:
+	case SIOCSARP:
+	case SIOCDARP:
 		return true;
 	}
 	return false;
@@ -367,6 +380,8 @@ long if_ioctl(int family, unsigned cmd, void __user *arg)
 		return family == AF_INET6 ? v6_route(cmd, arg) : v4_route(cmd, arg);
 	if (family == AF_INET6 && (cmd == SIOCSIFADDR || cmd == SIOCDIFADDR))
 		return v6_address(cmd, arg);
+	if (cmd == SIOCGARP || cmd == SIOCSARP || cmd == SIOCDARP)
+		return arp_request_ioctl(cmd, arg);
 	if (copy_from_user(&r, arg, sizeof(r)))
 		return -EFAULT;
 	r.name[15] = 0;

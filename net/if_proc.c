@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* /proc/net/{dev,route,ipv6_route,arp,pnp}: devices, routes, neighbours, name servers; formats of Linux. */
 #include "net/ether.h"
+#include "net/if_config.h"
 #include "fs/vfs.h"
 
 static int show_pnp(struct seq *s, void *arg)
@@ -17,28 +18,19 @@ static int show_pnp(struct seq *s, void *arg)
 	return 0;
 }
 
-static uint64_t get(_Atomic uint64_t *v)
-{
-	return atomic_load_explicit(v, memory_order_relaxed);
-}
-
 static int show_dev(struct seq *s, void *arg)
 {
 	(void)arg;
 	seq_printf(s, "Inter-|   Receive                                                |  Transmit\n"
 		      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n");
 	for (struct netdev *d = netdev_first(); d; d = d->next) {
-		uint64_t rb = get(&d->rx_bytes), rp = get(&d->rx_packets), rd = get(&d->rx_dropped);
-		uint64_t tb = get(&d->tx_bytes), tp = get(&d->tx_packets), td = get(&d->tx_dropped);
+		struct netdev_counts c;
 
-		if (d->loopback) { /* counted per CPU */
-			rb = tb = net_stat_sum(NS_lo_bytes);
-			rp = tp = net_stat_sum(NS_lo_packets);
-			rd = net_stat_sum(NS_lo_dropped);
-		}
+		netdev_counts(d, &c);
 		seq_printf(s, "%6s: %llu %llu 0 %llu 0 0 0 0 %llu %llu 0 %llu 0 0 0 0\n", d->name,
-			   (unsigned long long)rb, (unsigned long long)rp, (unsigned long long)rd,
-			   (unsigned long long)tb, (unsigned long long)tp, (unsigned long long)td);
+			   (unsigned long long)c.rx_bytes, (unsigned long long)c.rx_packets,
+			   (unsigned long long)c.rx_dropped, (unsigned long long)c.tx_bytes,
+			   (unsigned long long)c.tx_packets, (unsigned long long)c.tx_dropped);
 	}
 	return 0;
 }
@@ -124,7 +116,7 @@ static void arp_line(const struct neigh_info *n, void *arg)
 		return;
 	snprintf(ip, sizeof(ip), "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 	seq_printf(arg, "%-16s 0x1         0x%x         %02x:%02x:%02x:%02x:%02x:%02x     *        %s\n", ip,
-		   n->valid ? 2 : 0, m[0], m[1], m[2], m[3], m[4], m[5], n->dev->name);
+		   (n->valid ? 2u : 0) | (n->state == NEIGH_PERMANENT ? 4u : 0), m[0], m[1], m[2], m[3], m[4], m[5], n->dev->name);
 }
 
 static int show_arp(struct seq *s, void *arg)

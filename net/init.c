@@ -5,6 +5,7 @@
 #include "net/dgram.h"
 #include "net/frag.h"
 #include "net/icmp_err.h"
+#include "net/packet.h"
 #include "kernel/log.h"
 
 void net_init_core(void)
@@ -15,6 +16,7 @@ void net_init_core(void)
 	if (pbuf_init() || frag_init() || pmtu_init() || dgram_init() || udp_init())
 		panic("net: no memory for the tables");
 	tcp_init();
+	packet_init();
 	netdev_register(&loopback_dev);
 	ifaddr_add(&loopback_dev, &lo4, 104);
 	ifaddr_add(&loopback_dev, &lo6, 128);

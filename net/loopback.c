@@ -8,6 +8,7 @@
  * this CPU has passed it, or for HOLD_NS if none comes.
  */
 #include "net/netdev.h"
+#include "net/packet.h"
 #include "net/ip.h"
 #include "kernel/param.h"
 #include "kernel/lock.h"
@@ -101,10 +102,10 @@ static void lo_damage(struct pbuf *p)
 
 static void lo_xmit(struct netdev *dev, struct pbuf *p)
 {
-	(void)dev;
 	p->flags |= PB_CSUM_OK;
 	net_count(lo_packets);
 	net_count_add(NS_lo_bytes, p->end - p->start + p->len);
+	packet_tap(dev, p, p->start, false);
 	if (unlikely(__atomic_load_n(&lo_drop, __ATOMIC_RELAXED) |
 		     __atomic_load_n(&lo_reorder, __ATOMIC_RELAXED) |
 		     __atomic_load_n(&lo_dup, __ATOMIC_RELAXED))) {

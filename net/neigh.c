@@ -233,6 +233,7 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 		break;
 	case NEIGH_DELAY:
 	case NEIGH_PROBE:
+	case NEIGH_PERMANENT:
 		send = true;
 		break;
 	case NEIGH_FAILED:
@@ -304,6 +305,8 @@ void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac
 		goto out;
 	old = atomic_load_explicit(&n->mac, memory_order_relaxed);
 	s = state_of(n);
+	if (s == NEIGH_PERMANENT)
+		goto out;
 	if (!(flags & NEIGH_OVERRIDE) && (old & MAC_VALID) && old != w) {
 		if (s == NEIGH_REACHABLE)
 			set_state(n, NEIGH_STALE);
@@ -323,6 +326,47 @@ out:
 	spin_unlock(&neigh_lock);
 	while ((p = pqueue_pop(&out)))
 		ether_send(dev, p, mac, type_of(a));
+}
+
+int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace)
+{
+	struct pqueue out = { 0 };
+	struct pbuf *p;
+	struct neigh *n;
+	int ret = 0;
+
+	spin_lock(&neigh_lock);
+	n = find(dev, a);
+	if (n && !replace && state_of(n) != NEIGH_FAILED)
+		ret = -EEXIST;
+	else if (!n)
+		n = create(dev, a);
+	if (!n)
+		ret = -ENOBUFS;
+	if (!ret) {
+		atomic_store_explicit(&n->mac, mac_word(mac), memory_order_release);
+		atomic_store_explicit(&n->confirmed, clock_ns(), memory_order_relaxed);
+		set_state(n, permanent ? NEIGH_PERMANENT : NEIGH_REACHABLE);
+		out = n->queue;
+		n->queue = (struct pqueue){ 0 };
+		nr_waiting -= out.count;
+	}
+	spin_unlock(&neigh_lock);
+	while ((p = pqueue_pop(&out)))
+		ether_send(dev, p, mac, type_of(a));
+	return ret;
+}
+
+bool neigh_remove(struct netdev *dev, const struct ip_addr *a)
+{
+	struct neigh *n;
+
+	spin_lock(&neigh_lock);
+	n = find(dev, a);
+	if (n)
+		unlink(n);
+	spin_unlock(&neigh_lock);
+	return n != NULL;
 }
 
 void neigh_flush(struct netdev *dev)

@@ -79,6 +79,10 @@ struct pbuf {
 			uint16_t port;
 			uint8_t type, code;
 		} icmp;
+		struct { /* a frame that an AF_PACKET socket sees */
+			uint16_t proto;
+			uint8_t type;
+		} link;
 		struct { /* a piece of one, while it waits for the others */
 			uint32_t off;
 		} frag;

@@ -2,6 +2,8 @@
 /* /proc/tally/net, /proc/net/{tcp,tcp6,dev,sockstat}: what the network shows of itself. */
 #include "net/ether.h"
 #include "net/net.h"
+#include "net/netlink/netlink.h"
+#include "net/sock_proc.h"
 #include "net/tcp.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
@@ -32,13 +34,15 @@ static void show_addr(struct seq *s, const struct ip_addr *a, uint16_t port, boo
 }
 
 /* Linux's columns; figures are read without ownership and may be a moment old. */
-static void show_line(struct tcp_show *t, const struct ep *e, int state, uint32_t tx, uint32_t rx)
+static void show_line(struct tcp_show *t, const struct ep *e, int state, uint32_t tx, uint32_t rx,
+		      const struct sock *sk)
 {
 	seq_printf(t->s, "%4u: ", t->n++);
 	show_addr(t->s, &e->laddr, e->lport, t->v6);
 	seq_printf(t->s, " ");
 	show_addr(t->s, &e->raddr, e->rport, t->v6);
-	seq_printf(t->s, " %02X %08X:%08X 00:00000000 00000000     0        0 0\n", state, tx, rx);
+	seq_printf(t->s, " %02X %08X:%08X 00:00000000 00000000 %5u        0 %u\n", state, tx, rx,
+		   sk ? sk->uid : 0, sk ? sk->ino : 0);
 }
 
 static void show_listener(struct tcp_sock *tp, void *arg)
@@ -46,7 +50,7 @@ static void show_listener(struct tcp_sock *tp, void *arg)
 	struct tcp_show *t = arg;
 
 	if ((tp->sk.family == AF_INET6) == t->v6)
-		show_line(t, &tp->ep, TCP_LISTEN, 0, 0);
+		show_line(t, &tp->ep, TCP_LISTEN, 0, 0, &tp->sk);
 }
 
 static void show_ep(struct ep *e, void *arg)
@@ -59,9 +63,9 @@ static void show_ep(struct ep *e, void *arg)
 	if (e->kind == EP_SOCK)
 		show_line(t, e, tcp_state(tp), __atomic_load_n(&tp->write_seq, __ATOMIC_RELAXED) -
 			  __atomic_load_n(&tp->snd_una, __ATOMIC_RELAXED),
-			  atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed));
+			  atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed), &tp->sk);
 	else
-		show_line(t, e, e->kind == EP_REQ ? TCP_SYN_RECV : TCP_TIME_WAIT, 0, 0);
+		show_line(t, e, e->kind == EP_REQ ? TCP_SYN_RECV : TCP_TIME_WAIT, 0, 0, NULL);
 }
 
 static int show_tcp(struct seq *s, void *arg)
@@ -102,8 +106,6 @@ static int show_header(struct seq *s, void *arg)
 	return 0;
 }
 
-#define UDP_HEADER                                                                                 \
-	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops"
 #define UNIX_HEADER  "Num       RefCount Protocol Flags    Type St Inode Path"
 
 void net_init(void)
@@ -114,15 +116,12 @@ void net_init(void)
 	err |= proc_register("tally/net", 0444, show_stats, NULL, NULL);
 	err |= proc_register("net/tcp", 0444, show_tcp, NULL, NULL);
 	err |= proc_register("net/tcp6", 0444, show_tcp, NULL, (void *)1);
-	err |= if_proc_init();
+	err |= if_proc_init() | sock_proc_init();
+	netlink_init();
 	/* Each counter can be counted by perf. */
 	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,
 				     NR_NET_STATS);
 	err |= proc_register("net/if_inet6", 0444, show_if_inet6, NULL, NULL);
-	err |= proc_register("net/udp", 0444, show_header, NULL, (void *)UDP_HEADER);
-	err |= proc_register("net/udp6", 0444, show_header, NULL, (void *)UDP_HEADER);
-	err |= proc_register("net/raw", 0444, show_header, NULL, (void *)UDP_HEADER);
-	err |= proc_register("net/raw6", 0444, show_header, NULL, (void *)UDP_HEADER);
 	err |= proc_register("net/unix", 0444, show_header, NULL, (void *)UNIX_HEADER);
 	if (err)
 		pr_warn("net: files in /proc are missing (no memory)");

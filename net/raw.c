@@ -10,6 +10,7 @@
  */
 #include "net/dgram.h"
 #include "net/icmp_err.h"
+#include "net/sock_info.h"
 #include "kernel/errno.h"
 
 #define ICMP_FILTER  1 /* SOL_RAW */
@@ -123,6 +124,18 @@ void raw_icmp_error(const struct icmp_error *e)
 		dgram_put(d);
 	}
 	rcu_read_unlock();
+}
+
+bool raw_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg)
+{
+	struct dgram_sock *d;
+	bool go = true;
+
+	rcu_read_lock();
+	for (d = rcu_dereference(raw_list); d && go; d = rcu_dereference(d->next))
+		go = fn(d, arg);
+	rcu_read_unlock();
+	return go;
 }
 
 static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)

@@ -2,6 +2,7 @@
 /* What all sockets share: creation and SOL_SOCKET options (net/sock.h). */
 #include "net/sock.h"
 #include "net/ip.h"
+#include "net/sock_info.h"
 #include "net/tcp.h"
 
 void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type, int protocol,
@@ -29,8 +30,29 @@ void sock_common_destroy(struct sock *s)
 	sock_mem_destroy(&s->mem);
 }
 
+/* Families whose sockets are made elsewhere; entries are only added, before programs run. */
+static struct {
+	int family;
+	struct sock *(*create)(int type, int protocol);
+} families[4];
+
+void sock_register_family(int family, struct sock *(*create)(int type, int protocol))
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(families); i++) {
+		if (families[i].create)
+			continue;
+		families[i].family = family;
+		families[i].create = create;
+		return;
+	}
+}
+
 struct sock *sock_create(int family, int type, int protocol)
 {
+	for (unsigned i = 0; i < ARRAY_SIZE(families) && families[i].create; i++) {
+		if (families[i].family == family)
+			return families[i].create(type, protocol);
+	}
 	if (family == AF_UNIX) {
 		if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_SEQPACKET)
 			return ERR_PTR(-ESOCKTNOSUPPORT);
@@ -244,12 +266,10 @@ static int get_socket_option(struct sock *s, int name, void *val, unsigned *len)
 	case SO_INCOMING_CPU:
 		v = (int)cpu_id();
 		break;
-	case SO_MEMINFO: { /* receive used, limit, send used, limit, then forward, queued, options, backlog, drops */
-		uint32_t m[9] = { 0 };
+	case SO_MEMINFO: {
+		uint32_t m[NR_SKMEM];
 
-		m[1] = atomic_load_explicit(&s->rcvbuf, memory_order_relaxed);
-		m[3] = atomic_load_explicit(&s->sndbuf, memory_order_relaxed);
-		m[5] = (uint32_t)sock_mem_used(&s->mem);
+		sock_meminfo(s, m);
 		*len = min_t(unsigned, *len, sizeof(m));
 		memcpy(val, m, *len);
 		return 0;

@@ -107,6 +107,7 @@ struct sock {
 	uint8_t tos, ttl;                /* [p] */
 	bool timestamp;                  /* [p] report when datagrams came */
 	struct ip_opts ip;
+	uint32_t ino, uid;               /* number in /proc/PID/fd, user who made it; set with the file */
 	struct rcu_head rcu;
 };
 
@@ -144,6 +145,8 @@ static inline int sock_intr(int wait_ret, uint64_t timeo)
 
 /* Sockets of one kind; ERR_PTR(-errno). */
 struct sock *sock_create(int family, int type, int protocol);
+/* Makes sockets of a family that is not built in; at start-up. */
+void sock_register_family(int family, struct sock *(*create)(int type, int protocol));
 struct sock *tcp_create(int family);
 struct sock *udp_create(int family);
 struct sock *raw_create(int family, int type, int protocol);

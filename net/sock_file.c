@@ -20,12 +20,28 @@ struct sock *file_to_sock(struct file *f)
 	return f->ops == &sock_fops ? sock_of(f) : NULL;
 }
 
+/*
+ * Inode numbers of sockets: per CPU, so that no two CPUs share a counter, and in a
+ * range that files of other kinds don't reach.
+ */
+static DEFINE_PER_CPU(uint32_t, sock_inos);
+static uint32_t new_ino(void)
+{
+	return 0x10000000u + (this_cpu(sock_inos)++ * nr_cpus + cpu_id()) % 0xe0000000u;
+}
+
 struct file *sock_to_file(struct sock *s, unsigned flags)
 {
 	struct file *f = file_alloc(&sock_fops, O_RDWR | flags, s);
 
-	if (!f)
+	if (!f) {
 		s->ops->close(s);
+		return NULL;
+	}
+	s->ino = new_ino();
+	s->uid = current_process()->euid;
+	f->anon_mode = S_IFSOCK | 0777;
+	atomic_store_explicit(&f->anon_ino, s->ino, memory_order_relaxed);
 	return f;
 }
 

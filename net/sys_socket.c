@@ -78,7 +78,7 @@ long sys_socket(int family, int type, int protocol)
 	if (type & ~(SOCK_TYPE_MASK | SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
 	/* Whoever has one can forge and overhear. */
-	if ((type & SOCK_TYPE_MASK) == SOCK_RAW && (family == AF_INET || family == AF_INET6) &&
+	if ((family == AF_PACKET || ((type & SOCK_TYPE_MASK) == SOCK_RAW && (family == AF_INET || family == AF_INET6))) &&
 	    !is_root())
 		return -EPERM;
 	f = socket_file(family, type, protocol);

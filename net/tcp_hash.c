@@ -254,6 +254,29 @@ void ep_for_each(void (*fn)(struct ep *e, void *arg), void *arg)
 	}
 }
 
+bool ep_walk(struct ep_place *at, bool (*fn)(struct ep *e, void *arg), void *arg)
+{
+	for (; at->bucket <= table_mask; at->bucket++, at->entry = 0) {
+		struct ep *e;
+		unsigned n = 0;
+
+		rcu_read_lock();
+		for (e = rcu_dereference(table[at->bucket].first); !is_end(e); e = rcu_dereference(e->next), n++) {
+			if (n < at->entry)
+				continue;
+			if (!fn(e, arg)) {
+				at->entry = n;
+				rcu_read_unlock();
+				return false;
+			}
+		}
+		rcu_read_unlock();
+		if ((at->bucket & 255) == 255)
+			cond_resched();
+	}
+	return true;
+}
+
 /* Listeners. */
 
 static struct listen_bucket *listen_bucket(uint16_t port)
@@ -354,4 +377,19 @@ void listen_for_each(void (*fn)(struct tcp_sock *tp, void *arg), void *arg)
 			fn(tp, arg);
 		rcu_read_unlock();
 	}
+}
+
+bool listen_walk(bool (*fn)(struct tcp_sock *tp, void *arg), void *arg)
+{
+	bool go = true;
+
+	for (unsigned i = 0; go && i < LISTEN_BUCKETS; i++) {
+		struct tcp_sock *tp;
+
+		rcu_read_lock();
+		for (tp = rcu_dereference(listeners[i].first); tp && go; tp = rcu_dereference(tp->lnext))
+			go = fn(tp, arg);
+		rcu_read_unlock();
+	}
+	return go;
 }

@@ -98,7 +98,7 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 	return ret;
 }
 
-static void fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
+void tcp_fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
 {
 	uint64_t now = clock_ns();
 
@@ -130,7 +130,7 @@ static void fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
 	i->last_data_sent = (uint32_t)((now - tp->last_tx_ns) / NSEC_PER_MSEC);
 	i->last_data_recv = (uint32_t)((now - tp->last_rx_ns) / NSEC_PER_MSEC);
 	i->last_ack_recv = i->last_data_recv;
-	i->pmtu = tp->dev ? tp->dev->mtu : 0;
+	i->pmtu = tp->dev ? ip_path_mtu(tp->dev, &tp->ep.raddr) : 0;
 	i->rcv_ssthresh = tp->rcv_wnd_last;
 	i->rtt = (uint32_t)(tp->srtt / 1000);
 	i->rttvar = (uint32_t)(tp->rttvar / 1000);
@@ -181,7 +181,7 @@ int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len
 		return sockopt_put_int(val, len, (int)tp->notsent_lowat);
 	case TCP_INFO:
 		tcp_own(tp);
-		fill_info(tp, &info);
+		tcp_fill_info(tp, &info);
 		tcp_release(tp);
 		*len = min_t(unsigned, *len, sizeof(info));
 		memcpy(val, &info, *len);

@@ -7,6 +7,7 @@
  */
 #include "net/dgram.h"
 #include "net/icmp_err.h"
+#include "net/sock_info.h"
 #include "mm/slab.h"
 
 #define UDP_BUCKETS     1024u
@@ -458,6 +459,21 @@ void udp_icmp_error(const struct icmp_error *e)
 		return;
 	dgram_error(d, e, __atomic_load_n(&d->rport, __ATOMIC_ACQUIRE) != 0);
 	dgram_put(d);
+}
+
+bool udp_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg)
+{
+	bool go = true;
+
+	for (unsigned i = 0; go && i < UDP_BUCKETS; i++) {
+		struct dgram_sock *d;
+
+		rcu_read_lock();
+		for (d = rcu_dereference(buckets[i].first); d && go; d = rcu_dereference(d->next))
+			go = fn(d, arg);
+		rcu_read_unlock();
+	}
+	return go;
 }
 
 static const struct sock_ops udp_ops = {

@@ -46,6 +46,10 @@ unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags)
 		return pages + ahead;
 	return memcg_charge(o, pages, MEMCG_SOCK, flags) == 0 ? pages : 0;
 }
+int memcg_owner_path(struct owner *o, char *buf, size_t n)
+{
+	return -ENAMETOOLONG;
+}
 bool memcg_under_pressure(struct owner *o)
 {
 	return memcg_headroom(o) < 64 * PAGE_SIZE;
