@@ -135,10 +135,7 @@ static bool one_listener(struct tcp_sock *tp, void *arg)
 
 	if (!wanted(l, &e) || l->n++ < l->d->at2)
 		return true;
-	if (tp->listener) {
-		e.rqueue = atomic_load_explicit(&tp->listener->nr_accept, memory_order_relaxed);
-		e.wqueue = tp->listener->backlog;
-	}
+	e.rqueue = tcp_accept_waiting(tp, &e.wqueue);
 	if (!put_entry(l, &e))
 		return false;
 	l->d->at2++;
