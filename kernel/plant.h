@@ -16,6 +16,8 @@
 	X(UNDONE_SILENT, "undecided", "a walk that is undone is not counted")                      \
 	X(IRQ_CHARGES, "interrupts", "an interrupt handler charges within another charge")         \
 	X(REMAINDER_PLAIN, "removal", "the remainder is taken by a plain store")                   \
+	X(HOLDER_SILENT, "leaving", "a CPU holds stock and is not in the group's mask")            \
+	X(SWEEP_ALL, "independence", "a sweep calls in what is held for other groups, too")        \
 	X(REFERENCE_LOST, "removal", "a closed owner holds no reference to its parent")            \
 	X(CLOSE_WINDOW, "removal", "an owner is closed before it has a parent")                    \
 	X(CLOSE_WEAK, "removal", "an owner is closed by a weak store before its stock is read")    \

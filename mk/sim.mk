@@ -14,6 +14,7 @@ SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/owner
 # What simulates, and what only the performance model needs.
 SIM_REST := $(wildcard arch/sim/*.c) kernel/string.c kernel/printf.c
 SIM_LIB  := $(wildcard tests/sim/lib/*.c)
+SIM_EXPLORE := tests/sim/explore.c tests/sim/scenarios.c
 SIM_TSAN := -fsanitize=thread -Wno-tsan
 # The explorer's stock has one set of two entries, so that owners displace each other and a
 # sweep is a few steps.
@@ -46,9 +47,9 @@ $(O)/sim/$(1): $(patsubst %.c,$(O)/sim/$(1).obj/%.o,$(SIM_CORE) $(2)) $$(SIM_RES
 	$$(Q)$$(SIM_CC) -no-pie -o $$@ $$^ -lm
 endef
 $(eval $(call SIM_PROGRAM,recipe,tests/sim/recipe.c $(SIM_LIB),))
-$(eval $(call SIM_PROGRAM,explore,tests/sim/explore.c,$(SIM_SMALL)))
+$(eval $(call SIM_PROGRAM,explore,$(SIM_EXPLORE),$(SIM_SMALL)))
 # The same with faults to choose from (kernel/plant.h).
-$(eval $(call SIM_PROGRAM,explore-planted,tests/sim/explore.c,$(SIM_SMALL) -DTALLY_PLANT))
+$(eval $(call SIM_PROGRAM,explore-planted,$(SIM_EXPLORE),$(SIM_SMALL) -DTALLY_PLANT))
 
 -include $(SIM_OBJS:.o=.d)
 

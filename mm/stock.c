@@ -67,6 +67,8 @@ static void set_holder(struct account *a, unsigned cpu)
 	unsigned bit = cpu % HOLDER_BITS;
 	uint64_t m = 1ULL << bit % 64;
 
+	if (PLANTED(HOLDER_SILENT))
+		return;
 	for (; a; a = a->parent)
 		if (!(atomic_load_explicit(&a->holders[bit / 64], memory_order_relaxed) & m))
 			atomic_fetch_or_explicit(&a->holders[bit / 64], m, memory_order_seq_cst);
@@ -293,7 +295,7 @@ static uint64_t steal(struct stock_cpu *me, struct stock_cpu *s, unsigned i, str
 		if (w == ((w & ~(WORD_TAG - 1)) | WORD_CLOSED))
 			return 0;
 		a = owner_account(o);
-		if (!only && !account_is_under(a, top))
+		if (!only && !PLANTED(SWEEP_ALL) && !account_is_under(a, top))
 			return 0;
 		limbo_begin(me, a, DIV_ROUND_UP(w & WORD_AMOUNT, PAGE_SIZE));
 		if (atomic_compare_exchange_strong_explicit(
