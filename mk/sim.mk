@@ -57,8 +57,10 @@ $(eval $(call SIM_PROGRAM,explore-planted,$(SIM_EXPLORE),$(SIM_SMALL) -DTALLY_PL
 ## make sim           the accounting core on 72 simulated CPUs: published against simulated, who
 ##                    shares which line (QUICK=1: 72 CPUs only; JSON=FILE keeps the records;
 ##                    MACHINE=tests/sim/machines/NAME.conf)
-sim: $(O)/sim/recipe
+sim: $(O)/sim/recipe $(O)/sim/walk
 	$(Q)SIM_COMMIT=$$(git describe --always --dirty 2>/dev/null) $< $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) \
+		--json $(or $(JSON),$(O)/sim/records.json)
+	$(Q)SIM_COMMIT=$$(git describe --always --dirty 2>/dev/null) $(O)/sim/walk $(if $(QUICK),--quick) $(if $(MACHINE),--machine $(MACHINE)) \
 		--json $(or $(JSON),$(O)/sim/records.json)
 	$(if $(JSON)$(MACHINE),$(if $(MACHINE),,$(Q)cp $(JSON) $(O)/sim/records.json))
 
@@ -73,5 +75,5 @@ explore-faults: $(O)/sim/explore-planted
 	$(Q)$< --faults 60
 
 ## make check-sim     the simulator's own checks, a minute of exploration, planted faults
-check-sim: $(O)/sim/recipe $(O)/sim/explore $(O)/sim/explore-planted
+check-sim: $(O)/sim/recipe $(O)/sim/explore $(O)/sim/explore-planted $(O)/sim/walk
 	$(Q)tests/sim/run.sh $^

@@ -5,11 +5,8 @@
  * A tree of 64-way nodes, written under memcg_mutex, read under RCU whatever the lock:
  * what "spin" and "rwlock" add is the cost of the lock and the waiting of those who
  * change the table, as in the kernels that needed them.
- *
- * The reader-writer lock prefers readers, as that of 2011 did: while look-ups overlap, a
- * writer gets in only by luck.  Unlike that one it has a bound: a writer that has starved
- * for STARVED_NS closes the door to new readers.
  */
+#include "mm/memcg_id_lock.h"
 #include "mm/memcg_walk.h"
 #include "mm/memcg_tree.h"
 #include "mm/each_cpu.h"
@@ -20,8 +17,6 @@
 
 #define NODE_BITS  6
 #define NODE_SLOTS (1u << NODE_BITS)
-#define STARVED_NS (1 * NSEC_PER_SEC)
-#define WRITER     INT32_MIN /* in word: a writer has the lock */
 
 struct id_node {
 	unsigned shift; /* of the id bits that choose a slot; 0: slots are groups */
@@ -32,12 +27,7 @@ struct id_node {
 
 static _Atomic(struct id_node *) root; /* memcg_mutex; read under RCU */
 
-/* The lock of "spin"; for "rwlock", held by the writer, so that who waits for one can sleep on it. */
-static struct {
-	__cacheline_aligned struct spinlock spin;
-	__cacheline_aligned _Atomic int32_t word; /* readers, or WRITER plus those about to step back */
-	_Atomic bool door_closed;
-} lock = { .spin = SPINLOCK_INIT("memcg_id") };
+static struct id_locks *locks; /* constant after memcg_id_init() */
 
 /* A line of its own: counted on every look-up. */
 struct lookups {
@@ -54,67 +44,24 @@ uint64_t memcg_lookup_count(void)
 	return n;
 }
 
-static void read_lock(void)
-{
-	for (;;) {
-		if (!atomic_load_explicit(&lock.door_closed, memory_order_relaxed)) {
-			if (atomic_fetch_add_explicit(&lock.word, 1, memory_order_acquire) >= 0)
-				return;
-			atomic_fetch_sub_explicit(&lock.word, 1, memory_order_relaxed);
-		}
-		spin_lock(&lock.spin);
-		spin_unlock(&lock.spin);
-	}
-}
-
-static void read_unlock(void)
-{
-	atomic_fetch_sub_explicit(&lock.word, 1, memory_order_release);
-}
-
-static void write_lock(void)
-{
-	uint64_t since = clock_ns();
-
-	spin_lock(&lock.spin);
-	for (;;) {
-		int32_t nobody = 0;
-
-		if (atomic_compare_exchange_strong_explicit(&lock.word, &nobody, WRITER,
-							    memory_order_acquire,
-							    memory_order_relaxed))
-			return;
-		if (clock_ns() - since > STARVED_NS)
-			atomic_store_explicit(&lock.door_closed, true, memory_order_relaxed);
-		cpu_relax();
-	}
-}
-
-static void write_unlock(void)
-{
-	atomic_store_explicit(&lock.door_closed, false, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&lock.word, WRITER, memory_order_release);
-	spin_unlock(&lock.spin);
-}
-
 /* Return: what to hand to the other. */
 static enum memcg_walk_lock change_begin(void)
 {
 	enum memcg_walk_lock how = atomic_load_explicit(&memcg_config.walk, memory_order_relaxed);
 
 	if (how == WALK_SPIN)
-		spin_lock(&lock.spin);
+		id_spin_lock(&locks->spin);
 	else if (how == WALK_RWLOCK)
-		write_lock();
+		id_write_lock(locks);
 	return how;
 }
 
 static void change_end(enum memcg_walk_lock how)
 {
 	if (how == WALK_SPIN)
-		spin_unlock(&lock.spin);
+		id_spin_unlock(&locks->spin);
 	else if (how == WALK_RWLOCK)
-		write_unlock();
+		id_write_unlock(locks);
 }
 
 static unsigned slot_of(const struct id_node *n, uint32_t id)
@@ -179,6 +126,17 @@ static struct id_node *make_path(uint32_t id)
 	return n;
 }
 
+bool memcg_id_init(struct memcg *first)
+{
+	struct kmem_cache *c = kmem_cache_create("memcg_id_locks", sizeof(*locks), CACHE_LINE, SLAB_ZERO);
+
+	locks = c ? kmem_cache_alloc(c, GFP_KERNEL) : NULL;
+	if (!locks)
+		return false;
+	id_spin_init(&locks->spin);
+	return memcg_id_add(first);
+}
+
 bool memcg_id_add(struct memcg *m)
 {
 	struct id_node *n = make_path(m->id);
@@ -241,15 +199,15 @@ struct memcg *memcg_lookup_from(uint32_t from)
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	if (how == WALK_SPIN)
-		spin_lock(&lock.spin);
+		id_spin_lock(&locks->spin);
 	else if (how == WALK_RWLOCK)
-		read_lock();
+		id_read_lock(locks);
 	n = rcu_dereference(root);
 	m = n && covers(n, from) ? first_in(n, 0, from) : NULL;
 	if (how == WALK_SPIN)
-		spin_unlock(&lock.spin);
+		id_spin_unlock(&locks->spin);
 	else if (how == WALK_RWLOCK)
-		read_unlock();
+		id_read_unlock(locks);
 	return m;
 }
 

@@ -46,6 +46,7 @@ struct memcg *memcg_lookup_from(uint32_t from);
 /* The group with just this id, or NULL; never locks. Under RCU. */
 struct memcg *memcg_by_id(uint32_t id);
 
+bool memcg_id_init(struct memcg *first); /* false without memory */
 /* memcg_mutex held.  false without memory. */
 bool memcg_id_add(struct memcg *m);
 void memcg_id_remove(struct memcg *m);

@@ -5,7 +5,7 @@
 set -u
 passed=0
 failed=0
-for run in "$1 --check" "$2 --seconds ${SECONDS_TO_EXPLORE:-60}" "$3 --faults 60"; do
+for run in "$1 --check" "$2 --seconds ${SECONDS_TO_EXPLORE:-60}" "$3 --faults 60" "$4 --check"; do
 	out=$(timeout 400 $run 2>&1)
 	status=$?
 	echo "$out"
