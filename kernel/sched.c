@@ -613,6 +613,14 @@ void sched_cpu_times(unsigned cpu, struct cpu_times *out)
 	out->kicks = atomic_load_explicit(&rq->kicks, memory_order_relaxed);
 }
 
+struct thread *sched_running(unsigned cpu)
+{
+	struct run_queue *rq = &per_cpu(run_queue, cpu);
+	struct thread *t = __atomic_load_n(&rq->curr, __ATOMIC_RELAXED);
+
+	return t == rq->idle ? NULL : t;
+}
+
 unsigned sched_nr_running(void)
 {
 	unsigned n = 0;

@@ -100,7 +100,7 @@ bool syscall_dispatch(struct regs *r)
 	if (unlikely(ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK))
 		atomic_fetch_or_explicit(&t->flags, THREAD_F_SIGPENDING, memory_order_relaxed);
 	irq_disable();
-	if (unlikely(signal_pending(t) || need_resched()))
+	if (unlikely(user_work(t) || need_resched()))
 		exit_to_user(r);
 
 	/* What a handler or execve() changed differs in rcx or r11 from what SYSCALL left there. */

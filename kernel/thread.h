@@ -94,6 +94,7 @@ struct thread {
 	struct thread *reap_next;  /* dead: list of its CPU's reaper */
 	struct rcu_head rcu;       /* no references left */
 	_Atomic(struct perf_attach *) perf; /* events on it (kernel/perf/event.h); NULL nearly always */
+	uint32_t over_high;        /* [c] pages charged above some memory.high and not paid for */
 	unsigned ran_on;           /* [q] CPU that ran it last */
 	void *user;                /* [I] struct user_thread (kernel/process.h): signals, futex … */
 };
@@ -103,6 +104,9 @@ struct thread {
 #define THREAD_F_KTHREAD    (1u << 2)
 #define THREAD_F_PINNED     (1u << 3) /* never migrates */
 #define THREAD_F_PERF_DONE  (1u << 4) /* ends: takes no more perf events */
+#define THREAD_F_OVER_HIGH  (1u << 5) /* has charged above memory.high: pays before user mode (mm/high.c) */
+#define THREAD_F_RECLAIM    (1u << 7) /* is reclaiming: allocations do not reclaim in turn */
+#define THREAD_F_MEMSTALL   (1u << 6) /* loses time to memory now (mm/psi.h) */
 
 /**
  * thread_create - make a kernel thread, not yet started
@@ -156,6 +160,8 @@ bool thread_wake_state(struct thread *t, unsigned state_mask);
  * Return: 0, or -EINTR if @interruptible and a signal is pending.
  */
 int thread_sleep_until(uint64_t deadline, bool interruptible);
+/* The same; only being killed ends it early.  Return: 0 or -EINTR. */
+int thread_sleep_killable(uint64_t deadline);
 int thread_set_affinity(struct thread *t, const uint64_t *mask, size_t words); /* -EINVAL if no CPU is left */
 
 static inline bool signal_pending(const struct thread *t)
@@ -166,6 +172,12 @@ static inline bool signal_pending(const struct thread *t)
 static inline bool kill_pending(const struct thread *t)
 {
 	return atomic_load_explicit(&t->flags, memory_order_relaxed) & THREAD_F_KILLED;
+}
+/* Something to do on the way to user mode besides giving way. */
+static inline bool user_work(const struct thread *t)
+{
+	return atomic_load_explicit(&t->flags, memory_order_relaxed) &
+	       (THREAD_F_SIGPENDING | THREAD_F_KILLED | THREAD_F_OVER_HIGH);
 }
 static inline bool need_resched(void)
 {
@@ -184,6 +196,8 @@ struct cpu_times {
 	uint64_t user_ns, system_ns, idle_ns, irq_ns, switches, wakeups, kicks;
 };
 void sched_cpu_times(unsigned cpu, struct cpu_times *out);
+/* What CPU @cpu runs at this moment, NULL if idle; may be old news when it returns.  Under RCU. */
+struct thread *sched_running(unsigned cpu);
 unsigned sched_nr_running(void); /* runnable threads, all CPUs, without idle */
 
 void might_sleep_at(const char *file, int line);

@@ -101,3 +101,18 @@ int thread_sleep_until(uint64_t deadline, bool interruptible)
 	thread_finish_sleep();
 	return ret;
 }
+
+int thread_sleep_killable(uint64_t deadline)
+{
+	might_sleep();
+	while (!kill_pending(current)) {
+		bool more;
+
+		thread_prepare_sleep(THREAD_INTERRUPTIBLE);
+		more = !kill_pending(current) && schedule_until(deadline);
+		thread_finish_sleep();
+		if (!more)
+			break;
+	}
+	return kill_pending(current) ? -EINTR : 0;
+}

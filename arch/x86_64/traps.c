@@ -227,7 +227,7 @@ void trap_dispatch(struct regs *regs)
 
 static bool user_work_pending(void)
 {
-	return need_resched() || signal_pending(current);
+	return need_resched() || user_work(current);
 }
 
 void exit_to_user(struct regs *regs)
