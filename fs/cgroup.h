@@ -39,12 +39,14 @@ bool cgroup_is_below(const struct memcg *m, const struct memcg *top); /* or @top
 int cgroup_path_from(struct memcg *root, struct memcg *m, char *buf, size_t n);
 
 struct cg_node;
+struct psi_trigger;
 /* An open file of a group. */
 struct cg_opened {
 	struct cg_node *node; /* the inode's */
 	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
 	struct memcg *ns;     /* root of what he saw; referenced */
 	uint32_t seq;         /* the file's event_seq when last read */
+	_Atomic(struct psi_trigger *) trigger; /* memory.pressure: what was written */
 	/* memory.peak (fs/cgroup_peak_files.c, whose lock) */
 	bool peak_reset;      /* peak is valid and this is in the group's peak_readers */
 	int64_t peak;         /* pages: highest usage between this reset and the last of anybody */
@@ -77,6 +79,10 @@ int cg_parse_limit(const char *s, int64_t *pages);
 int cg_parse_int(const char *s, int *out);
 /* The group's own account, RCU held; NULL: the controller has just been taken away. */
 struct account *cg_own_account(struct memcg *m);
+
+/* The two lines of a pressure file, and what a write to one asks for (ERR_PTR: -EINVAL, -ENOMEM). */
+int cg_pressure_show(struct seq *s, struct memcg *m);
+struct psi_trigger *cg_pressure_trigger(struct memcg *m, const char *text);
 
 /* What an inode stands for (inode->priv): a group's directory, or one of its files. */
 struct cg_node {

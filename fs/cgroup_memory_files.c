@@ -73,6 +73,8 @@ static int error_show(struct seq *s, struct memcg *m)
 			return err;                                                                \
 		if (which == PC_MAX)                                                               \
 			memcg_set_max(m, pages);                                                   \
+		else if (which == PC_HIGH)                                                         \
+			memcg_set_high(m, pages);                                                  \
 		else                                                                               \
 			memcg_set_limit(m, which, pages);                                          \
 		return 0;                                                                          \

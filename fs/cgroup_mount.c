@@ -7,6 +7,7 @@
  * exit(); here moving costs the same either way, so it is only shown.
  */
 #include "fs/cgroup.h"
+#include "mm/reclaim.h"
 
 static _Atomic unsigned options; /* CG_OPT_* */
 
@@ -50,6 +51,8 @@ int cg_options_set(const char *data)
 	if (seen != memcg_root)
 		return 0; /* from inside a name space they are read and have no effect */
 	atomic_store_explicit(&options, wanted, memory_order_relaxed);
+	atomic_store_explicit(&protection_recursive, wanted & CG_OPT_RECURSIVEPROT,
+			      memory_order_relaxed);
 	atomic_store_explicit(&memcg_local_events, wanted & CG_OPT_LOCALEVENTS, memory_order_relaxed);
 	return 0;
 }

@@ -4,54 +4,115 @@
  * has nothing of is 0.
  */
 #include "fs/cgroup.h"
+#include "mm/reclaim_int.h"
 
-/* One line of memory.stat: a name and what it adds up; no kinds: Tally has nothing of the sort. */
+/*
+ * One line: a name, the kinds of charge that it adds up in bytes, and statistics of
+ * reclaim that it adds or (minus) takes off, pages as bytes or counts as they are.
+ */
 #define K(kind) (1u << MEMCG_##kind)
+#define R(name) (1u << RS_##name)
 #define STAT_KERNEL (K(SLAB) | K(KERNEL) | K(PGTABLE) | K(KSTACK) | K(PERCPU) | K(VMALLOC))
-static const struct {
+struct stat_line {
 	const char *name;
-	unsigned kinds;
-} stat_lines[] = {
-	{ "anon", K(ANON) }, { "file", K(FILE) | K(SHMEM) }, { "kernel", STAT_KERNEL },
-	{ "kernel_stack", K(KSTACK) }, { "pagetables", K(PGTABLE) }, { "sec_pagetables", 0 },
-	{ "percpu", K(PERCPU) }, { "sock", K(SOCK) }, { "vmalloc", K(VMALLOC) },
-	{ "shmem", K(SHMEM) }, { "zswap", 0 }, { "zswapped", 0 }, { "file_mapped", 0 },
-	{ "file_dirty", 0 }, { "file_writeback", 0 }, { "swapcached", 0 }, { "anon_thp", 0 },
-	{ "file_thp", 0 }, { "shmem_thp", 0 }, { "inactive_anon", K(ANON) | K(SHMEM) }, { "active_anon", 0 },
-	{ "inactive_file", K(FILE) }, { "active_file", 0 }, { "unevictable", 0 },
-	{ "slab_reclaimable", 0 }, { "slab_unreclaimable", K(SLAB) }, { "slab", K(SLAB) },
-	{ "workingset_refault_anon", 0 }, { "workingset_refault_file", 0 },
-	{ "workingset_activate_anon", 0 }, { "workingset_activate_file", 0 },
-	{ "workingset_restore_anon", 0 }, { "workingset_restore_file", 0 },
-	{ "workingset_nodereclaim", 0 }, { "pgscan", 0 }, { "pgsteal", 0 },
-	{ "pgscan_kswapd", 0 }, { "pgscan_direct", 0 }, { "pgsteal_kswapd", 0 },
-	{ "pgsteal_direct", 0 },
+	unsigned kinds, plus, minus;
+	bool count;   /* of events, not bytes */
+	bool no_node; /* not in numa_stat */
+};
+static const struct stat_line stat_lines[] = {
+	{ .name = "anon", .kinds = K(ANON) },
+	{ .name = "file", .kinds = K(FILE) | K(SHMEM) },
+	{ .name = "kernel", .kinds = STAT_KERNEL, .no_node = true },
+	{ .name = "kernel_stack", .kinds = K(KSTACK) },
+	{ .name = "pagetables", .kinds = K(PGTABLE) },
+	{ .name = "sec_pagetables" },
+	{ .name = "percpu", .kinds = K(PERCPU), .no_node = true },
+	{ .name = "sock", .kinds = K(SOCK), .no_node = true },
+	{ .name = "vmalloc", .kinds = K(VMALLOC), .no_node = true },
+	{ .name = "shmem", .kinds = K(SHMEM) },
+	{ .name = "zswap", .no_node = true },
+	{ .name = "zswapped", .no_node = true },
+	{ .name = "file_mapped" },
+	{ .name = "file_dirty" },
+	{ .name = "file_writeback" },
+	{ .name = "swapcached" },
+	{ .name = "anon_thp" },
+	{ .name = "file_thp" },
+	{ .name = "shmem_thp" },
+	{ .name = "inactive_anon", .kinds = K(ANON) },
+	{ .name = "active_anon" },
+	{ .name = "inactive_file", .kinds = K(FILE), .minus = R(active_file) },
+	{ .name = "active_file", .plus = R(active_file) },
+	{ .name = "unevictable", .kinds = K(SHMEM) }, /* memory files: there is no swap */
+	{ .name = "slab_reclaimable" },
+	{ .name = "slab_unreclaimable", .kinds = K(SLAB) },
+	{ .name = "slab", .kinds = K(SLAB), .no_node = true },
+	{ .name = "workingset_refault_anon", .count = true },
+	{ .name = "workingset_refault_file", .plus = R(workingset_refault_file), .count = true },
+	{ .name = "workingset_activate_anon", .count = true },
+	{ .name = "workingset_activate_file", .plus = R(workingset_activate_file), .count = true },
+	{ .name = "workingset_restore_anon", .count = true },
+	{ .name = "workingset_restore_file", .plus = R(workingset_restore_file), .count = true },
+	{ .name = "workingset_nodereclaim", .count = true },
+	{ .name = "pgscan", .plus = R(pgscan_kswapd) | R(pgscan_direct), .count = true, .no_node = true },
+	{ .name = "pgsteal", .plus = R(pgsteal_kswapd) | R(pgsteal_direct), .count = true, .no_node = true },
+	{ .name = "pgscan_kswapd", .plus = R(pgscan_kswapd), .count = true, .no_node = true },
+	{ .name = "pgscan_direct", .plus = R(pgscan_direct), .count = true, .no_node = true },
+	{ .name = "pgsteal_kswapd", .plus = R(pgsteal_kswapd), .count = true, .no_node = true },
+	{ .name = "pgsteal_direct", .plus = R(pgsteal_direct), .count = true, .no_node = true },
 };
 #undef K
+#undef R
 
-static int stat_show(struct seq *s, struct memcg *m)
+struct figures {
+	int64_t stat[NR_MEMCG_STATS];
+	int64_t reclaim[NR_RECLAIM_STATS];
+};
+
+static void read_figures(struct memcg *m, struct figures *f)
 {
-	int64_t st[NR_MEMCG_STATS] = { 0 };
 	struct account *a;
 
+	*f = (struct figures){ 0 };
 	rcu_read_lock();
 	a = cg_own_account(m);
 	if (a && memcg_config.enabled)
-		memcg_stat_read(a, st);
+		memcg_stat_read(a, f->stat);
+	for (unsigned i = 0; a && i < NR_RECLAIM_STATS; i++)
+		f->reclaim[i] = reclaim_stat_read(a, i);
 	rcu_read_unlock();
-	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++) {
-		int64_t n = 0;
+}
 
-		for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
-			if (stat_lines[i].kinds >> k & 1)
-				n += st[k];
-		seq_printf(s, "%s %lld\n", stat_lines[i].name, (long long)n);
+static int64_t value_of(const struct stat_line *l, const struct figures *f)
+{
+	int64_t n = 0;
+
+	for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
+		if (l->kinds >> k & 1)
+			n += f->stat[k];
+	for (unsigned r = 0; r < NR_RECLAIM_STATS; r++) {
+		int64_t v = f->reclaim[r] * (l->count ? 1 : (int64_t)PAGE_SIZE);
+
+		n += (l->plus >> r & 1) ? v : (l->minus >> r & 1) ? -v : 0;
 	}
-	seq_printf(s, "pgfault %lld\npgmajfault %lld\n",
-		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGFAULT],
-		   (long long)st[NR_MEMCG_KINDS + MEMCG_PGMAJFAULT]);
+	return n > 0 ? n : 0;
+}
+
+static int stat_show(struct seq *s, struct memcg *m)
+{
+	struct figures f;
+
+	read_figures(m, &f);
+	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++)
+		seq_printf(s, "%s %lld\n", stat_lines[i].name,
+			   (long long)value_of(&stat_lines[i], &f));
+	seq_printf(s, "pgfault %lld\npgmajfault %lld\npgrefill %lld\npgactivate %lld\npgdeactivate %lld\n",
+		   (long long)f.stat[NR_MEMCG_KINDS + MEMCG_PGFAULT],
+		   (long long)f.stat[NR_MEMCG_KINDS + MEMCG_PGMAJFAULT],
+		   (long long)f.reclaim[RS_pgrefill], (long long)f.reclaim[RS_pgactivate],
+		   (long long)f.reclaim[RS_pgdeactivate]);
 	/* What does not happen here. */
-	seq_printf(s, "pgrefill 0\npgactivate 0\npgdeactivate 0\npglazyfree 0\npglazyfreed 0\n"
+	seq_printf(s, "pglazyfree 0\npglazyfreed 0\n"
 		      "zswpin 0\nzswpout 0\nthp_fault_alloc 0\nthp_collapse_alloc 0\n");
 	return 0;
 }
@@ -59,31 +120,13 @@ static int stat_show(struct seq *s, struct memcg *m)
 /* The kinds of memory that belong to a node; there is one. */
 static int numa_show(struct seq *s, struct memcg *m)
 {
-	static const char *const not_here[] = { "kernel", "percpu", "sock", "vmalloc", "zswap",
-						"zswapped", "slab", "pgscan" };
-	int64_t st[NR_MEMCG_STATS] = { 0 };
-	struct account *a;
+	struct figures f;
 
-	rcu_read_lock();
-	a = cg_own_account(m);
-	if (a && memcg_config.enabled)
-		memcg_stat_read(a, st);
-	rcu_read_unlock();
-	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++) {
-		int64_t n = 0;
-		bool skip = false;
-
-		for (unsigned k = 0; k < ARRAY_SIZE(not_here); k++)
-			skip |= !strcmp(stat_lines[i].name, not_here[k]);
-		if (skip)
-			continue;
-		for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
-			if (stat_lines[i].kinds >> k & 1)
-				n += st[k];
-		seq_printf(s, "%s N0=%lld\n", stat_lines[i].name, (long long)n);
-		if (!strcmp(stat_lines[i].name, "workingset_nodereclaim"))
-			break;
-	}
+	read_figures(m, &f);
+	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++)
+		if (!stat_lines[i].no_node)
+			seq_printf(s, "%s N0=%lld\n", stat_lines[i].name,
+				   (long long)value_of(&stat_lines[i], &f));
 	return 0;
 }
 

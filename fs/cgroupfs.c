@@ -14,6 +14,7 @@
  */
 #include "fs/cgroup.h"
 #include "fs/inotify.h"
+#include "mm/psi.h"
 
 #define CGROUP2_MAGIC 0x63677270
 
@@ -309,6 +310,8 @@ static void cg_release(struct file *f)
 	struct cg_opened *o = opened(f);
 
 	text_release(f);
+	if (o->trigger)
+		psi_trigger_destroy(o->trigger);
 	cg_peak_release(o);
 	opened_free(o);
 }
@@ -326,8 +329,15 @@ static unsigned cg_poll(struct file *f, struct poll_table *pt)
 {
 	struct cg_opened *o = opened(f);
 	struct cg_node *n = o->node;
+	struct psi_trigger *t = atomic_load_explicit(&o->trigger, memory_order_acquire);
 	unsigned ready = EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
 
+	if (t) {
+		poll_wait(f, psi_trigger_queue(t), pt);
+		return psi_trigger_fired(t) ? ready | EPOLLPRI : ready;
+	}
+	if (n->file->flags & CG_PRESSURE)
+		return ready | EPOLLERR | EPOLLPRI;
 	if (!(n->file->flags & CG_NOTIFY))
 		return ready;
 	poll_wait(f, cg_notify_queue(n->group), pt);

@@ -59,7 +59,7 @@ static int meminfo_show(struct seq *s, void *arg)
 	page_stats(&p);
 	mem_line(s, "MemTotal", p.total);
 	mem_line(s, "MemFree", p.free);
-	mem_line(s, "MemAvailable", p.free);
+	mem_line(s, "MemAvailable", page_available());
 	mem_line(s, "Buffers", 0);
 	mem_line(s, "Cached", p.kind[PAGE_FILE]);
 	mem_line(s, "AnonPages", p.kind[PAGE_ANON]);

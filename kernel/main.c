@@ -30,6 +30,8 @@
 #include "mm/memcg.h"
 #include "mm/page.h"
 #include "mm/page_cache.h"
+#include "mm/psi.h"
+#include "mm/reclaim.h"
 #include "mm/slab.h"
 #include "mm/vm.h"
 #include "mm/vmalloc.h"
@@ -96,7 +98,9 @@ static const struct init_step late_steps[] = {
 	{ "workers", start_workers },
 	{ "groups", memcg_init },
 	{ "page lists", lru_init },
+	{ "pressure", psi_init },
 	{ "write-back", writeback_init },
+	{ "reclaim", kswapd_init },
 	{ "processes", process_init },
 	{ "files", vfs_init },
 	{ "group files", cgroupfs_init },

@@ -15,6 +15,7 @@
 #include "kernel/string.h"
 #include "arch/x86_64/fpu.h"
 #include "arch/x86_64/user.h"
+#include "mm/memcg.h"
 #include "mm/vm.h"
 
 #define NR_restart_syscall 219
@@ -353,6 +354,8 @@ void return_to_user(struct regs *r)
 {
 	if (need_resched())
 		schedule();
+	if (atomic_load_explicit(&current->flags, memory_order_relaxed) & THREAD_F_OVER_HIGH)
+		memcg_pay_high();
 	if (signal_pending(current))
 		signal_deliver(r);
 }

@@ -95,9 +95,28 @@ struct lru *lru_lock_of(struct page *p)
 	}
 }
 
-/* Written under the lock only: no read-modify-write needed. */
+/* Pages on all lists, as this CPU has changed it: only the sum counts. */
+struct lru_counts {
+	_Atomic int64_t nr[NR_LRU_LISTS];
+};
+static DEFINE_PER_CPU(struct lru_counts, lru_counts);
+
+uint64_t lru_total(enum lru_list which)
+{
+	int64_t n = 0;
+
+	for_each_cpu(c)
+		n += atomic_load_explicit(&per_cpu(lru_counts, c).nr[which], memory_order_relaxed);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Both are written by one at a time, the list's under its lock: no read-modify-write needed. */
 static void count_list(struct lru *l, enum lru_list which, int64_t n)
 {
+	_Atomic int64_t *here = &this_cpu(lru_counts).nr[which];
+
+	atomic_store_explicit(here, atomic_load_explicit(here, memory_order_relaxed) + n,
+			      memory_order_relaxed);
 	atomic_store_explicit(&l->nr[which], lru_nr(l, which) + (uint64_t)n, memory_order_relaxed);
 }
 

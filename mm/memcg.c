@@ -2,6 +2,7 @@
 /* The tree of groups (mm/memcg_tree.h). */
 #include "mm/memcg_tree.h"
 #include "mm/memcg_walk.h"
+#include "mm/psi.h"
 #include "mm/stock.h"
 #include "mm/slab.h"
 #include "kernel/log.h"
@@ -106,7 +107,7 @@ void memcg_init(void)
 		panic("memcg: no memory for the root group");
 	memcg_root->id = next_id++;
 	atomic_init(&memcg_root->last_id, memcg_root->id);
-	if (!memcg_id_add(memcg_root))
+	if (!memcg_id_init(memcg_root))
 		panic("memcg: no memory for the table of ids");
 	atomic_store_explicit(&memcg_root->account, root_account, memory_order_release);
 }
@@ -149,6 +150,7 @@ static void memcg_free_rcu(struct rcu_head *h)
 		kfree(a);
 		a = next;
 	}
+	psi_free(m);
 	kfree(m);
 }
 

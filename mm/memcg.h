@@ -164,6 +164,9 @@ static inline uint64_t sock_mem_headroom(const struct sock_mem *m)
 }
 void sock_mem_count_dropped(struct sock_mem *m); /* memory.events sock_dropped */
 
+/* On the way to user mode with THREAD_F_OVER_HIGH set: the current thread pays for charges above memory.high. Sleeps. */
+void memcg_pay_high(void);
+
 void memcg_init(void);
 const char *memcg_preset_name(void); /* for records */
 bool memcg_enabled(void);            /* false under memcg=off */

@@ -12,6 +12,7 @@
  */
 #include "mm/stock.h"
 #include "mm/memcg_tree.h"
+#include "mm/reclaim.h"
 #include "kernel/log.h"
 #include "kernel/thread.h"
 #include "kernel/trace.h"
@@ -19,6 +20,7 @@
 #define PART       ((int32_t)PAGE_SIZE - 1)
 #define FOLD_BYTES (4 << 20) /* a statistic further from the account than this is folded at the next miss */
 #define OOM_TRIES  400       /* two seconds of waiting: a victim that takes longer is stuck */
+#define RECLAIM_TRIES 16     /* rounds that find only pages in use before a kill */
 
 void account_uncharge(struct account *a, uint64_t pages)
 {
@@ -168,7 +170,7 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		if (memcg_config.linux_rules && account_counts(a))
 			w.over_high = memcg_config.pc->over_high(account_counter(a));
 		if (unlikely(w.over_high))
-			memcg_note_high(a);
+			memcg_note_high(a, want);
 	} else {
 		if (e) {
 			stock_set_batch(e, stock_batch(0));
@@ -198,35 +200,66 @@ static bool kind_kills(enum memcg_kind kind)
 	       kind == MEMCG_PGTABLE;
 }
 
+/*
+ * Makes room below @group, which refused @pages: 0 to try again, -ENOMEM to give up.
+ * *tries: rounds without progress so far.
+ */
+static int make_room(struct memcg *group, uint64_t pages, enum memcg_kind kind, unsigned flags,
+		     unsigned *tries)
+{
+	struct reclaim_request q = { .top = group,
+				     .want = pages > RECLAIM_BATCH ? pages : RECLAIM_BATCH,
+				     .stalls = true };
+
+	reclaim_run(&q);
+	if (memcg_dying())
+		return -ENOMEM;
+	if (q.freed) {
+		*tries = 0;
+		return 0;
+	}
+	/* Pages that are dirty or in use now may be had later: as often as Linux tries. */
+	if (q.later && ++*tries < RECLAIM_TRIES) {
+		memcg_wait_victim();
+		return 0;
+	}
+	if (flags & CHARGE_NOOOM || !kind_kills(kind) || ++*tries > OOM_TRIES ||
+	    !oom_kill(group, "memory.max", pages) || memcg_wait_victim())
+		return -ENOMEM;
+	return 0;
+}
+
 static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_kind kind,
 				  unsigned flags)
 {
 	uint64_t pages = DIV_ROUND_UP(bytes, PAGE_SIZE);
 	bool can_sleep = !(flags & (CHARGE_NOSLEEP | CHARGE_NOFAIL));
-	bool slept = false;
-	int err = -ENOMEM;
+	bool slept = false, told = false;
+	unsigned tries = 0;
+	int err;
 
 	ASSERT(irqs_enabled()); /* interrupt handlers charge nothing: this CPU's stock is ours */
 	stock_bump(&this_cpu(stock_cpu).counters[SC_stock_misses], 1);
-	for (unsigned tries = 0; tries < OOM_TRIES; tries++) {
+	for (;;) {
 		struct account *over = NULL;
-		struct memcg *group;
+		struct memcg *group = NULL;
 		enum once result;
-		bool ok;
 
+		err = -ENOMEM;
 		rcu_read_lock();
 		trace(memcg_miss, owner_account(o)->group->id, bytes);
 		result = charge_once(o, bytes, kind, flags, &over);
-		ok = result != ONCE_REFUSED;
-		if (result != ONCE_CHARGED && !tries) {
+		if (result != ONCE_CHARGED && !told) {
 			trace(memcg_refuse, over->group->id, pages);
 			account_event(over, MEMCG_EV_MAX);
 		}
-		if (ok) {
+		told = true;
+		if (result != ONCE_REFUSED) {
 			stock_bump(&this_cpu(stock_cpu).charged, bytes);
 			err = 0;
+		} else if (can_sleep) {
+			group = memcg_tryget(over->group);
 		}
-		group = !ok && can_sleep ? memcg_tryget(over->group) : NULL;
 		rcu_read_unlock();
 		if (!group)
 			break;
@@ -234,16 +267,13 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 		if (!slept)
 			owner_get(o);
 		slept = true;
-		if (memcg_reclaim_group(group, pages) >= pages) {
-			memcg_put(group);
-			continue;
-		}
-		ok = !(flags & CHARGE_NOOOM) && kind_kills(kind) && !memcg_dying() &&
-		     oom_kill(group, "memory.max", pages);
+		err = make_room(group, pages, kind, flags, &tries);
 		memcg_put(group);
-		if (!ok || memcg_wait_victim())
+		if (err)
 			break;
 	}
+	if (!err && can_sleep)
+		memcg_pay_high_now();
 	if (err)
 		stock_bump(&this_cpu(stock_cpu).counters[SC_refusals], 1);
 	if (slept)

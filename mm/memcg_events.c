@@ -5,6 +5,7 @@
 
 const char *const memcg_event_names[NR_MEMCG_EVENTS] = {
 	"low", "high", "max", "oom", "oom_kill", "oom_group_kill", "sock_throttled", "sock_dropped",
+	"high_stalled",
 };
 
 void (*memcg_changed_hook)(struct memcg *group, enum memcg_notify file);
@@ -28,18 +29,5 @@ void account_event(struct account *a, enum memcg_event ev)
 		memcg_changed(a->group, MEMCG_NOTIFY_EVENTS);
 		if (atomic_load_explicit(&memcg_local_events, memory_order_relaxed))
 			break;
-	}
-}
-
-/* A walk went through, but some level is above its high. */
-void memcg_note_high(struct account *a)
-{
-	for (; a->parent; a = a->parent) {
-		struct page_counter *c = account_counter(a);
-
-		if (memcg_config.pc->usage(c) > memcg_config.pc->get(c, PC_HIGH)) {
-			account_event(a, MEMCG_EV_HIGH);
-			return;
-		}
 	}
 }

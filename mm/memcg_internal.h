@@ -23,7 +23,8 @@ struct memcg;
 /* memory.events, in the order of the file. */
 enum memcg_event {
 	MEMCG_EV_LOW, MEMCG_EV_HIGH, MEMCG_EV_MAX, MEMCG_EV_OOM, MEMCG_EV_OOM_KILL,
-	MEMCG_EV_OOM_GROUP_KILL, MEMCG_EV_SOCK_THROTTLED, MEMCG_EV_SOCK_DROPPED, NR_MEMCG_EVENTS
+	MEMCG_EV_OOM_GROUP_KILL, MEMCG_EV_SOCK_THROTTLED, MEMCG_EV_SOCK_DROPPED,
+	MEMCG_EV_HIGH_STALLED, NR_MEMCG_EVENTS
 };
 extern const char *const memcg_event_names[NR_MEMCG_EVENTS];
 
@@ -163,6 +164,9 @@ void memcg_changed(struct memcg *group, enum memcg_notify file); /* counts event
 /* Tells watchers; called under spinlocks (memcg_lock), never in an interrupt. */
 extern void (*memcg_changed_hook)(struct memcg *group, enum memcg_notify file);
 extern _Atomic bool memcg_local_events; /* mount option: memory.events without descendants' */
-void memcg_note_high(struct account *a);            /* a walk ended above some high */
+
+/* mm/high.c */
+void memcg_note_high(struct account *a, uint64_t pages); /* a walk of the current thread ended above some high */
+void memcg_pay_high_now(void); /* if the current thread owes much; sleeps */
 
 #endif /* MM_MEMCG_INTERNAL_H */

@@ -39,12 +39,6 @@ bool memcg_wait_victim(void)
 	return kill_pending(current);
 }
 
-/* Nothing can be reclaimed yet: the page cache has no LRU. */
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
-}
-
 struct choice {
 	struct process *victim; /* referenced */
 	struct memcg *group;    /* the victim's; referenced */

@@ -16,6 +16,7 @@
 #include "mm/memcg_internal.h"
 
 struct user_thread;
+struct psi;
 
 #define MEMCG_CTL_MEMORY (1u << 0) /* the controllers there are */
 
@@ -46,6 +47,7 @@ struct memcg {
 	bool frozen;                       /* [p] freezing, and nothing of the subtree runs */
 	int64_t peak_before;               /* pages; fs/cgroup_peak_files.c, its lock */
 	struct list_head peak_readers;     /* the same */
+	_Atomic(struct psi *) psi;         /* [a] mm/psi.h; NULL: nobody was ever stalled here */
 	_Atomic(struct memcg_attr *) attrs; /* [t] owners and modes that somebody has changed */
 	_Atomic uint32_t event_seq[NR_MEMCG_NOTIFY]; /* [a] counts changes of each *.events file, for poll */
 	_Atomic uint32_t notify;           /* [a] bits: those whose watchers are still to be told (fs/cgroup_notify.c) */
@@ -112,7 +114,8 @@ struct memcg *memcg_next(struct memcg *m, struct memcg *top);
 
 /* memory.max: sets, calls the stock in, then reclaims and kills until usage is below.  May sleep. */
 void memcg_set_max(struct memcg *m, int64_t pages);
-/* min, low, high */
+void memcg_set_high(struct memcg *m, int64_t pages); /* sets, reclaims what is above.  May sleep. */
+/* min, low */
 void memcg_set_limit(struct memcg *m, enum page_counter_limit which, int64_t pages);
 int64_t memcg_get_limit(struct memcg *m, enum page_counter_limit which);
 

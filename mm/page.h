@@ -164,6 +164,7 @@ struct page_stats {
 };
 void page_stats(struct page_stats *out); /* exact when nothing is in flight */
 uint64_t page_nr_free(void);             /* cheap, may be a little stale */
+uint64_t page_available(void);           /* free, or cached and to be had without hurting anybody; an estimate */
 
 /* Changes what an allocated page counts as.  Context: thread, the page's owner. */
 void page_set_kind(struct page *p, enum page_kind kind);

@@ -21,6 +21,7 @@
 #include "mm/bootmem.h"
 #include "mm/lru.h"
 #include "mm/memcg.h"
+#include "mm/reclaim.h"
 #include "mm/slab.h"
 #include "kernel/lock.h"
 #include "kernel/log.h"
@@ -45,6 +46,7 @@ struct zone {
 	_Atomic uint64_t nr_free __cacheline_aligned;
 	uint64_t total;   /* constant after init, but for page_release_range() */
 	uint64_t reserve; /* pages that only GFP_ATOMIC may take; constant after init */
+	uint64_t low;     /* free pages below which kswapd is woken; constant after init */
 };
 
 static struct zone zone0 = { .lock = SPINLOCK_INIT("zone") };
@@ -223,6 +225,8 @@ static struct page *pcp_refill(struct zone *z, struct pcp *c, unsigned order, gf
 		if (p || !shift)
 			break;
 	}
+	if (unlikely(atomic_load_explicit(&z->nr_free, memory_order_relaxed) < z->low))
+		kswapd_wake();
 	if (!p)
 		return NULL;
 	for (unsigned i = (1u << shift) - 1; i > 0; i--)
@@ -519,6 +523,7 @@ void page_alloc_init(void)
 	page_count_kind(PAGE_RESERVED,
 			(long)(z->total - atomic_load_explicit(&z->nr_free, memory_order_relaxed)));
 	z->reserve = min_t(uint64_t, z->total / 256, 4096);
+	z->low = z->reserve * 2;
 	pr_info("memory: %llu MiB in %zu ranges, %llu MiB free",
 		(unsigned long long)z->total >> 8, n,
 		(unsigned long long)atomic_load_explicit(&z->nr_free, memory_order_relaxed) >> 8);
@@ -583,6 +588,11 @@ bool page_is_known(uint64_t pfn, uint64_t *stop)
 	}
 	spin_unlock(&zone0.lock);
 	return known;
+}
+
+void page_marks(struct page_marks *out)
+{
+	*out = (struct page_marks){ zone0.reserve, zone0.low, zone0.low + zone0.reserve };
 }
 
 uint64_t page_zone_free(void)

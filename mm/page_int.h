@@ -37,6 +37,11 @@ static inline unsigned pcp_read(const _Atomic unsigned *c)
 	return atomic_load_explicit(c, memory_order_relaxed);
 }
 
+/* Free pages below which the background thread works (low), stops (high), and only GFP_ATOMIC is served (min). */
+struct page_marks {
+	uint64_t min, low, high;
+};
+void page_marks(struct page_marks *out);
 void page_count_kind(enum page_kind kind, long pages);
 uint64_t page_zone_free(void);
 struct page *page_alloc_slow(unsigned order, gfp_t gfp);

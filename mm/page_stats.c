@@ -8,6 +8,7 @@
 #include "mm/page_int.h"
 #include "mm/each_cpu.h"
 #include "mm/memcg.h"
+#include "mm/reclaim.h"
 #include "mm/slab.h"
 #include "mm/vmalloc.h"
 #include "kernel/log.h"
@@ -94,6 +95,7 @@ bool alloc_fail_slow(void)
 #define OOM_ROUNDS   40 /* waits of OOM_WAIT_NS before an allocation gives up */
 #define OOM_WAIT_NS  (25 * NSEC_PER_MSEC)
 
+#define RECLAIM_ROUNDS 16 /* of direct reclaim; more than one only if others take what it frees */
 #define DRAIN_EVERY  (100 * NSEC_PER_MSEC) /* caches were emptied a moment ago: do not look again */
 #define DRAIN_MIN    64 /* pages in per-CPU lists that are worth interrupting all CPUs for */
 
@@ -108,7 +110,8 @@ static bool drain_due(void)
 }
 
 /*
- * Cheap places first: what other CPUs hold back, then caches, then a process.
+ * Cheap places first: what other CPUs hold back, then the page cache, then the slabs'
+ * spare pages, then a process.
  * Bounded: at most OOM_ROUNDS waits.  A thread that is being killed gets NULL.
  */
 struct page *page_alloc_slow(unsigned order, gfp_t gfp)
@@ -123,6 +126,11 @@ struct page *page_alloc_slow(unsigned order, gfp_t gfp)
 		page_stats(&s);
 		if (s.pcp >= DRAIN_MIN) {
 			page_drain_pcp();
+			p = page_alloc_try(order, gfp);
+			if (p)
+				return p;
+		}
+		for (unsigned i = 0; i < RECLAIM_ROUNDS && reclaim_for_alloc(order); i++) {
 			p = page_alloc_try(order, gfp);
 			if (p)
 				return p;

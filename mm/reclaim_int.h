@@ -83,6 +83,7 @@ static inline uint64_t lru_nr(const struct lru *l, enum lru_list which)
 {
 	return atomic_load_explicit(&l->nr[which], memory_order_relaxed);
 }
+uint64_t lru_total(enum lru_list which); /* of all groups; approximate while pages move */
 /* The lists that @p is on or belongs to, locked. */
 struct lru *lru_lock_of(struct page *p);
 

@@ -14,6 +14,7 @@
 #include "kernel/rcu.h"
 #include "kernel/thread.h"
 #include "mm/memcg_tree.h"
+#include "tests/host/reclaim_stub.h"
 
 /* The fast paths are inline in kernel/lock.h and so part of the simulation; a waiter lets others run. */
 void spin_lock_slow(struct spinlock *l)
@@ -118,14 +119,4 @@ bool memcg_dying(void)
 bool memcg_wait_victim(void)
 {
 	return true;
-}
-void account_reclaim_close(struct account *a)
-{
-}
-void account_reclaim_free(struct account *a)
-{
-}
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
 }

@@ -23,6 +23,7 @@
 #include "mm/memcg_tree.h"
 #include "mm/slab.h"
 #include "mm/stock.h"
+#include "tests/host/reclaim_stub.h"
 
 /* What of the kernel is not linked: the slab's caches, processes. */
 struct kmem_cache {
@@ -58,16 +59,6 @@ bool memcg_dying(void)
 bool memcg_wait_victim(void)
 {
 	return true;
-}
-void account_reclaim_close(struct account *a)
-{
-}
-void account_reclaim_free(struct account *a)
-{
-}
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
 }
 
 #define MAX_GROUPS 36

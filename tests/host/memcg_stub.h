@@ -9,6 +9,7 @@
 #include "kernel/string.h"
 #include "mm/memcg_tree.h"
 #include "mm/slab.h"
+#include "tests/host/reclaim_stub.h"
 
 /* The slab on the C library's heap, where the address sanitizer sees every object. */
 struct kmem_cache {
@@ -51,16 +52,6 @@ bool memcg_dying(void)
 bool memcg_wait_victim(void)
 {
 	return true;
-}
-void account_reclaim_close(struct account *a)
-{
-}
-void account_reclaim_free(struct account *a)
-{
-}
-uint64_t memcg_reclaim_group(struct memcg *group, uint64_t pages)
-{
-	return 0;
 }
 
 #endif /* TESTS_HOST_MEMCG_STUB_H */

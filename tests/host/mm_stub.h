@@ -64,6 +64,13 @@ bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 void kstack_drain(void)
 {
 }
+void kswapd_wake(void)
+{
+}
+bool reclaim_for_alloc(unsigned order)
+{
+	return false;
+}
 void lru_remove(struct page *p)
 {
 	HOST_CHECK(false); /* nobody here puts pages on lists */
