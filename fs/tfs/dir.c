@@ -275,6 +275,18 @@ static int tfs_create(struct inode *dir, struct dentry *d, unsigned mode, uint64
 	return IS_ERR(i) ? (int)PTR_ERR(i) : name_new(dir, d, i);
 }
 
+/* O_TMPFILE: as if created and unlinked at once. */
+static struct inode *tfs_tmpfile(struct inode *dir, unsigned mode)
+{
+	struct inode *i = tfs_new_inode(dir->super, dir, mode, 0);
+
+	if (!IS_ERR(i)) {
+		atomic_store_explicit(&i->nlink, 0, memory_order_relaxed);
+		tfs_unlinked(tfs_i(i));
+	}
+	return i;
+}
+
 static int tfs_mkdir(struct inode *dir, struct dentry *d, unsigned mode)
 {
 	int err = tfs_create(dir, d, mode, 0);
@@ -487,6 +499,7 @@ const struct inode_ops tfs_dir_iops = {
 	.unlink = tfs_unlink,
 	.rmdir = tfs_rmdir,
 	.rename = tfs_rename,
+	.tmpfile = tfs_tmpfile,
 	.setattr = dir_setattr,
 	.evict = tfs_evict,
 };
