@@ -32,6 +32,12 @@ check-docs:
 check-qemu: $(O)/tally.elf $(PLUGINS)
 	$(Q)O=$(O) /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/qemu $(PYTEST)
 
+.PHONY: attacks
+## make attacks       hostile packets over tap: what an honest client keeps of its reference run (root)
+attacks: $(O)/tally.elf $(O)/apps/netperf
+	$(Q)O=$(O) ATTACK_SECONDS=$(if $(QUICK),2,5) ATTACK_RATE=1000 ATTACK_KEEPS=0.8 \
+		/usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/qemu/test_attacks.py
+
 .PHONY: oracle oracle-refresh kselftest
 ## make oracle        the same shell texts on Tally as Debian's Linux has answered (tests/oracle)
 oracle: $(O)/tally.elf
