@@ -51,7 +51,10 @@ C2C_CPUS    ?= 72
 C2C_CLIENTS ?= $(if $(QUICK),8,36)
 
 .PHONY: c2c
-## make c2c           which cache lines move between CPUs under the packed and the split counter
-c2c: $(O)/tally.elf $(O)/plugin/cachelines.so
+## make c2c           which cache lines move between CPUs under the packed and the split counter:
+##                    emulated (which ones), and beside it simulated (how often)
+c2c: $(O)/tally.elf $(O)/plugin/cachelines.so $(O)/sim/recipe
 	$(Q)$(TALLY) experiment c2c -n $(C2C_CLIENTS) -l $(if $(QUICK),1,5) -r 1 --smp $(C2C_CPUS) \
 		$(if $(JSON),--json $(JSON))
+	@printf '\nThe same on 72 simulated CPUs that run at the same time (make sim):\n'
+	$(Q)$(O)/sim/recipe --sharing

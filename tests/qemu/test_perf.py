@@ -268,6 +268,24 @@ def test_profile_leaves_idle_cpus_alone(run, program):
     assert sum(grown[:5]) < 100 < grown[-1], grown
 
 
+def test_profile_costs_little(tally, program):
+    """Instructions of the same work on both CPUs, alone and under a profile of 1000 Hz."""
+    text = """
+        echo 'perfcount work 40 & perfcount work 40; wait' >/tmp/both
+        sh /tmp/both
+        echo begin 0 >/proc/tally/mark; sh /tmp/both; echo end >/proc/tally/mark
+        echo begin 1 >/proc/tally/mark
+        perf record -a -F 1000 -o /tmp/d -- sh /tmp/both
+        echo end >/proc/tally/mark
+    """
+    done = tally("run", "--exec", text, "--smp", "2", "--plugin", "insns", "--add", program)
+    alone, profiled = (r["total"] for r in done.records if r["record"] == "insns")
+    samples = int(re.search(r"(\d+) samples", done.out)[1])
+    assert samples and profiled - alone <= 0.02 * alone
+    # Start, end and file once; the rest is the samples'.  On a loaded host there are few.
+    assert profiled - alone < 1.5e6 + 5000 * samples, (alone, profiled, samples)
+
+
 def test_one_profile_at_a_time_and_top(run, program):
     done = run("perf record -a -o /tmp/d -- sleep 1 & sleep 0.3; perf record -a -o /tmp/e -- true;"
                " wait; perfcount spin 1500 & perf top -n 1 -d 1 -l 5", "--add", program)

@@ -258,11 +258,9 @@ static void print_heldout(void)
 	record("levels4-c44", "heldout", 44, r);
 }
 
-static void print_sharing(void)
+static void print_sharing(const unsigned *which, unsigned n)
 {
-	static const unsigned which[] = { UNCHANGED, WITH_ABC, TALLY };
-
-	for (unsigned i = 0; i < ARRAY_SIZE(which); i++) {
+	for (unsigned i = 0; i < n; i++) {
 		struct setup s = config_setup(&configs[which[i]], &machine, messages);
 		struct result r = simulate(&s);
 
@@ -331,7 +329,7 @@ static void check(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: recipe [--quick] [--check] [--json FILE] [--machine FILE] [--messages N]\n");
+	fprintf(stderr, "usage: recipe [--quick] [--check] [--sharing] [--json FILE] [--machine FILE] [--messages N]\n");
 	exit(2);
 }
 
@@ -339,10 +337,12 @@ int main(int argc, char **argv)
 {
 	static const struct option opts[] = {
 		{ "quick", 0, 0, 'q' }, { "check", 0, 0, 'c' }, { "json", 1, 0, 'j' },
+		{ "sharing", 0, 0, 's' },
 		{ "messages", 1, 0, 'm' }, { "machine", 1, 0, 'f' }, { 0 },
 	};
 	const char *path = "tests/sim/machines/fitted.conf";
-	bool quick = false, checks = false;
+	static const unsigned best[] = { UNCHANGED, WITH_ABC, TALLY }, layouts[] = { UNCHANGED, WITH_B };
+	bool quick = false, checks = false, sharing = false;
 	int c;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -351,6 +351,8 @@ int main(int argc, char **argv)
 			quick = true;
 		else if (c == 'c')
 			checks = true;
+		else if (c == 's')
+			sharing = true;
 		else if (c == 'f')
 			path = optarg;
 		else if (c == 'm')
@@ -368,6 +370,10 @@ int main(int argc, char **argv)
 		return 2;
 	if (checks)
 		check();
+	if (sharing) { /* only that: the packed and the split counter */
+		print_sharing(layouts, ARRAY_SIZE(layouts));
+		return 0;
+	}
 	print_machine(path);
 	best_fit();
 	print_tally(quick);
@@ -376,7 +382,7 @@ int main(int argc, char **argv)
 		print_slots();
 		print_heldout();
 	}
-	print_sharing();
+	print_sharing(best, ARRAY_SIZE(best));
 	if (json && fclose(json)) {
 		perror("records");
 		return 1;

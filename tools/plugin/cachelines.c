@@ -55,6 +55,9 @@ EXPORT int qemu_plugin_version = 1;
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv);
 
 #define KERNEL_HALF 0xffff800000000000ULL
+/* Device registers (arch/x86_64/machine.h): no cache holds them. */
+#define MMIO_START  0xfffffe0000000000ULL
+#define MMIO_END    0xffffffff80000000ULL
 #define MARKS	    8
 #define MARK_END    MARKS
 #define LINE	    64
@@ -233,7 +236,7 @@ static void on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addr, v
 	struct set *s;
 
 	if (atomic_load_explicit(&active, memory_order_relaxed) < 0 || addr < KERNEL_HALF ||
-	    cpu >= MOST_CPUS)
+	    (addr >= MMIO_START && addr < MMIO_END) || cpu >= MOST_CPUS)
 		return;
 	s = &sets[(at / LINE ^ at / LINE / SETS) % SETS];
 	while (atomic_flag_test_and_set_explicit(&s->lock, memory_order_acquire))

@@ -5,6 +5,7 @@
  *	fault N    touches N new pages
  *	switch N   N round trips of a token between two processes on one CPU
  *	packet N   sends N datagrams to itself over ::1 and receives them
+ *	work N     N million rounds of arithmetic
  *	spin N     N milliseconds of a function called spin_here(), called by spin_caller()
  */
 #define _GNU_SOURCE
@@ -91,6 +92,13 @@ void spin_caller(long ms)
 	} while ((t.tv_sec - t0.tv_sec) * 1000 + (t.tv_nsec - t0.tv_nsec) / 1000000 < ms);
 }
 
+static int work(long n)
+{
+	for (long i = 0; i < n * 10; i++)
+		spin_here();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? atol(argv[2]) : 0;
@@ -103,6 +111,8 @@ int main(int argc, char **argv)
 		return trip(n);
 	if (!strcmp(argv[1], "packet"))
 		return packet(n);
+	if (!strcmp(argv[1], "work"))
+		return work(n);
 	spin_caller(n);
 	return 0;
 }
