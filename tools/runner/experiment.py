@@ -191,6 +191,9 @@ def main(args: argparse.Namespace, config):
     base = config.append
     if args.name == "c2c":
         c2c.check_plugin(config)
+    # Samples of a loaded emulator are few; instructions are exact.
+    if args.name == "uncharge" and config.accel == "tcg" and "insns" not in config.plugins:
+        config.plugins = [*config.plugins, "insns"]
     with Progress(args) as outputs:
         for title, parameters, command in boots(args):
             print(f"--- {title}, {config.smp} CPUs", file=sys.stderr, flush=True)
