@@ -14,6 +14,7 @@
 #include "apps/lib/perfswitch.h"
 #include "apps/lib/recipe.h"
 #include "apps/lib/truth.h"
+#include "apps/lib/walk.h"
 
 static void usage(int status)
 {
@@ -22,6 +23,7 @@ static void usage(int status)
 		"                  [-r ROUNDS] [--groups 1|N] [--presets NAME]\n"
 		"       experiment truth [-n PAIRS] [--bytes B]\n"
 		"       experiment groups [-n GROUPS]\n"
+		"       experiment walk [--cores N] [--file BYTES] [--limit BYTES] [--passes N]\n"
 		"       experiment perfswitch [--pmus N] [--types 1|2] [--l2 low|high]\n"
 		"                  [--l3 low|high] [-n TURNS]\n");
 	exit(status);
@@ -122,12 +124,17 @@ int main(int argc, char **argv)
 						 { "types", required_argument, NULL, 't' },
 						 { "l2", required_argument, NULL, '2' },
 						 { "l3", required_argument, NULL, '3' },
+						 { "cores", required_argument, NULL, 'C' },
+						 { "file", required_argument, NULL, 'F' },
+						 { "limit", required_argument, NULL, 'L' },
+						 { "passes", required_argument, NULL, 'S' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	static const char *const batches[] = { "32", "64", NULL };
 	static const char *const uncharges[] = { "direct", "stock", NULL };
 	struct recipe r = { .clients = 36, .rounds = 3, .groups = 1, .seconds = 10 };
 	struct perfswitch ps = { .turns = 1000 };
+	struct walk walk = { .file = 256 << 20, .limit = 128 << 20, .passes = 50 };
 	uint64_t bytes = 32 << 20;
 	unsigned groups = 1000;
 	const char *name, *presets = NULL;
@@ -176,6 +183,18 @@ int main(int argc, char **argv)
 		case 'P':
 			presets = optarg;
 			break;
+		case 'C':
+			walk.cores = (unsigned)number(optarg, "--cores", 1, 1024);
+			break;
+		case 'F':
+			walk.file = (uint64_t)number(optarg, "--file", 1 << 20, 1e15);
+			break;
+		case 'L':
+			walk.limit = (uint64_t)number(optarg, "--limit", 1 << 20, 1e15);
+			break;
+		case 'S':
+			walk.passes = (unsigned)number(optarg, "--passes", 1, 1e6);
+			break;
 		case 'b':
 			bytes = (uint64_t)number(optarg, "--bytes", 1, 1e15);
 			break;
@@ -195,6 +214,8 @@ int main(int argc, char **argv)
 		return truth_run(r.clients, bytes) < 0;
 	if (!strcmp(name, "groups"))
 		return groups_run(groups) < 0;
+	if (!strcmp(name, "walk"))
+		return walk_run(&walk) < 0;
 	if (!strcmp(name, "perfswitch"))
 		return perfswitch_run(&ps) < 0;
 	if (!strcmp(name, "recipe"))

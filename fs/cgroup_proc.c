@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* /proc/tally: what accounting says about itself, one "key value" per line. */
 #include "fs/cgroup.h"
+#include "mm/memcg_walk.h"
+#include "mm/reclaim.h"
 #include "mm/stock.h"
 
 static int counters_show(struct seq *s, void *arg)
@@ -18,6 +20,13 @@ static int layout_show(struct seq *s, void *arg)
 	seq_printf(s, "preset %s\nlayout %s\ncounter_bytes %zu\ngroup_bytes %zu\n",
 		   memcg_preset_name(), memcg_config.pc->name,
 		   memcg_config.pc->size, memcg_config.counter_offset + memcg_config.pc->size);
+	return 0;
+}
+
+static int reclaim_show(struct seq *s, void *arg)
+{
+	seq_printf(s, "reclaim_rounds %llu\nwalk_lookups %llu\n",
+		   (unsigned long long)reclaim_rounds(), (unsigned long long)memcg_lookup_count());
 	return 0;
 }
 
@@ -56,6 +65,7 @@ void cgroup_proc_init(void)
 	} files[] = {
 		{ "tally/memcg_counters", counters_show },
 		{ "tally/memcg_layout", layout_show },
+		{ "tally/reclaim", reclaim_show },
 		{ "tally/stocks", stocks_show },
 	};
 

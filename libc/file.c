@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -292,4 +293,14 @@ char *getcwd(char *buf, size_t size)
 mode_t umask(mode_t mask)
 {
 	return (mode_t)sys_call1(NR_umask, mask);
+}
+
+int mount(const char *source, const char *target, const char *type, unsigned long flags, const void *data)
+{
+	return (int)sysret(sys_call6(NR_mount, (long)source, (long)target, (long)type, (long)flags, (long)data, 0));
+}
+
+int umount(const char *target)
+{
+	return (int)sysret(sys_call2(NR_umount2, target, 0));
 }

@@ -64,6 +64,7 @@ enum {
 	NR_times = 100,
 	NR_futex = 202,
 	NR_sched_setaffinity = 203,
+	NR_mount = 165, NR_umount2 = 166,
 	NR_sched_getaffinity = 204,
 	NR_getdents64 = 217,
 	NR_clock_gettime = 228,

@@ -5,7 +5,7 @@
  * A pass goes once through the subtree, in the turns that all reclaimers of that subtree
  * share (mm/memcg_walk.h), and asks each group for a part of its lists: what its
  * protection leaves unprotected, divided by two to the power of the priority.  The first
- * priority is such that the whole subtree would give about what is wanted; each pass
+ * priority is such that the whole subtree would give somewhat more than is wanted; each pass
  * that does not find enough looks at twice as much.  So groups give in proportion to what
  * they have unprotected, whoever asks.
  *
@@ -23,11 +23,19 @@
 #define MAX_PRIORITY 12
 #define DIRTY_WAIT_NS (2 * NSEC_PER_MSEC) /* between passes, when pages wait for their write-back */
 
-static _Atomic uint64_t rounds;
+/* Reclaims begun, by CPU. */
+struct round_count {
+	_Atomic uint64_t n;
+};
+static DEFINE_PER_CPU(struct round_count, rounds);
 
 uint64_t reclaim_rounds(void)
 {
-	return atomic_load_explicit(&rounds, memory_order_relaxed);
+	uint64_t n = 0;
+
+	for_each_cpu(c)
+		n += atomic_load_explicit(&per_cpu(rounds, c).n, memory_order_relaxed);
+	return n;
 }
 
 struct pass {
@@ -116,7 +124,7 @@ static void run_pass(struct pass *s)
 	rcu_read_unlock();
 }
 
-/* The priority at which the whole subtree gives about what is wanted. */
+/* The priority at which the whole subtree would give what is wanted twice: not all of it is to be had. */
 static unsigned first_priority(struct reclaim_request *q)
 {
 	uint64_t want = q->want > RECLAIM_BATCH ? q->want : RECLAIM_BATCH, all;
@@ -128,7 +136,7 @@ static unsigned first_priority(struct reclaim_request *q)
 	all = !top ? 0 : top->parent ? (uint64_t)account_usage(top)
 				     : lru_total(LRU_INACTIVE) + lru_total(LRU_ACTIVE);
 	rcu_read_unlock();
-	while (p < MAX_PRIORITY && all >> (p + 1) >= want)
+	while (p < MAX_PRIORITY && all >> (p + 1) >= 2 * want)
 		p++;
 	return p;
 }
@@ -137,12 +145,14 @@ static void run(struct reclaim_request *q)
 {
 	struct pass s = { .q = q };
 	unsigned first = first_priority(q);
+	_Atomic uint64_t *here = &this_cpu(rounds).n;
 
 	q->freed = 0;
 	q->scanned = 0;
 	q->later = 0;
 	q->desperate = false;
-	atomic_fetch_add_explicit(&rounds, 1, memory_order_relaxed);
+	atomic_store_explicit(here, atomic_load_explicit(here, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 	do {
 		for (unsigned left = first + 2; left--;) {
 			uint64_t later = q->later;

@@ -16,7 +16,7 @@ import sys
 from runner import c2c, machine, session, table
 
 PRESETS = ("off", "linux-4.13", "linux-6.0", "linux-6.1", "linux-6.16", "tally")
-EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "groups", "perfswitch",
+EXPERIMENTS = ("recipe", "layout", "batch", "uncharge", "truth", "groups", "perfswitch", "walk",
                "c2c")
 
 
@@ -37,6 +37,10 @@ def add_options(parser):
     add("--types", choices=("1", "2"), help="perfswitch: PMUs with group events (both)")
     add("--l2", choices=("low", "high"), help="perfswitch: pressure on the second-level cache")
     add("--l3", choices=("low", "high"), help="perfswitch: pressure on the third-level cache")
+    add("--cores", type=int, default=0, metavar="N", help="walk: readers (as many as CPUs)")
+    add("--file", default="256M", metavar="B", help="walk: bytes of each file (256M)")
+    add("--limit", default="128M", metavar="B", help="walk: memory.max of each reader's group (128M)")
+    add("--passes", type=int, default=50, metavar="N", help="walk: times a file is read (50)")
     add("--turns", type=int, default=1000, metavar="N",
         help="perfswitch: turns of the token (1000)")
 
@@ -65,6 +69,10 @@ def boots(args):
                 for v in ("packed", "split")]
     if args.name == "groups":
         return [(f"{args.n} groups", "", ["experiment", "groups", "-n", str(args.n)])]
+    if args.name == "walk":
+        cores = ["--cores", str(args.cores)] if args.cores else []
+        return [("spin, rwlock and rcu", "", ["experiment", "walk", *cores, "--file", args.file,
+                                              "--limit", args.limit, "--passes", str(args.passes)])]
     if args.name == "perfswitch":
         chosen = [w for key in ("types", "l2", "l3") if getattr(args, key)
                   for w in (f"--{key}", getattr(args, key))]

@@ -165,9 +165,19 @@ def print_perfswitch(records):
           " server's,\nin emulation caches mean little: there compare instructions and contexts.")
 
 
+def print_walk(records):
+    """Seconds, reclaim and the worst mkdir by lock."""
+    print(f"{'lock':8}{'cores':>6}{'seconds':>10}{'MiB read':>11}{'rounds':>11}{'look-ups':>11}"
+          f"{'max MiB':>9}{'worst mkdir us':>16}")
+    for r in (r for r in records if r.get("record") == "walk"):
+        print(f"{r['walk']:8}{r['cores']:6}{r['seconds']:10.2f}{r['bytes'] / 2**20:11.0f}"
+              f"{r['reclaim_rounds']:11}{r['lookups']:11}{r['max_current'] / 2**20:9.1f}"
+              f"{r['mkdir_worst_us']:16.0f}")
+
+
 def print_table(name, records, config):
     """The table of an experiment and the line that says how to read it."""
-    if not any(r.get("record") in ("recipe-tax", "truth", "groups", "perfswitch") for r in records):
+    if not any(r.get("record") in ("recipe-tax", "truth", "groups", "perfswitch", "walk") for r in records):
         return
     print()
     if name == "truth":
@@ -176,6 +186,8 @@ def print_table(name, records, config):
         print_groups(records)
     elif name == "perfswitch":
         print_perfswitch(records)
+    elif name == "walk":
+        print_walk(records)
     else:
         print_recipe(records)
         if name == "uncharge":
