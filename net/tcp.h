@@ -353,6 +353,8 @@ void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wn
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
 struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s);
+/* Cuts @s after @n bytes; the rest is the next element.  False without memory. */
+bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n);
 void tcp_seg_refund(struct tcp_sock *tp, struct tcp_seg *s);
 int tcp_queue_flag(struct tcp_sock *tp, uint8_t flag);    /* SEG_SYN or SEG_FIN */
 uint32_t tcp_pipe(const struct tcp_sock *tp);

@@ -16,10 +16,22 @@ static void uncount(struct tcp_sock *tp, const struct tcp_seg *s, uint32_t n)
 		tp->retrans -= n;
 }
 
+/* @s has arrived: not known before. */
+static inline void arrived(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p, uint64_t now,
+			   struct tcp_ack_info *a)
+{
+	a->delivered += seg_span(s);
+	if (s->tx == 1) { /* Karn: only what was sent once */
+		a->rtt = max(now - s->sent_ns, 1ull);
+		a->first_tx = true;
+	}
+	if (tp->opts & TCP_OPT_SACKOK)
+		tcp_rack_delivered(tp, s, p, now);
+}
+
 /* Takes what the acknowledgement covers off the send queue. */
 static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
 {
-	bool sack = tp->opts & TCP_OPT_SACKOK;
 	uint32_t ack = p->tcp.ack;
 	struct tcp_seg *s, *n;
 
@@ -34,8 +46,11 @@ static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
 			if (!seq_lt(s->seq, ack) || part > s->len)
 				break;
 			uncount(tp, s, part);
-			if (!(s->flags & SEG_SACKED))
-				a->delivered += part;
+			if (!(s->flags & SEG_SACKED)) {
+				struct tcp_seg head = { .seq = s->seq, .len = part, .tx = s->tx, .sent_ns = s->sent_ns };
+
+				arrived(tp, &head, p, now, a);
+			}
 			s->seq += part;
 			s->off += part;
 			s->len -= part;
@@ -45,13 +60,7 @@ static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
 		if (s->flags & SEG_SACKED) {
 			tp->nr_sacked--;
 		} else {
-			a->delivered += span;
-			if (s->tx == 1) { /* Karn: only what was sent once */
-				a->rtt = max(now - s->sent_ns, 1ull);
-				a->first_tx = true;
-			}
-			if (sack)
-				tcp_rack_delivered(tp, s, p, now);
+			arrived(tp, s, p, now, a);
 		}
 		tcp_seg_free(tp, s);
 	}

@@ -105,13 +105,19 @@ int tcp_queue_flag(struct tcp_sock *tp, uint8_t flag)
 	return 0;
 }
 
-/* Cuts @s after @n bytes; the rest becomes the next element.  False without memory. */
-static bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
+bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 {
-	struct tcp_seg *r = tcp_seg_alloc(tp);
+	struct tcp_seg *r;
 
-	if (!r)
+	/* The further element costs, too: a peer that makes us cut small must not get it for nothing. */
+	if (sock_mem_charge(&tp->sk.mem, sizeof(*r), tp->snd_una == tp->snd_nxt ?
+			    CHARGE_NOFAIL | CHARGE_NOSLEEP : CHARGE_NOSLEEP))
 		return false;
+	r = tcp_seg_alloc(tp);
+	if (!r) {
+		sock_mem_uncharge(&tp->sk.mem, sizeof(*r));
+		return false;
+	}
 	tcp_seg_refund(tp, s);
 	r->seq = s->seq + n;
 	r->len = s->len - n;
@@ -120,6 +126,10 @@ static bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 	pdata_get(r->data);
 	r->truesize = (uint32_t)((uint64_t)s->truesize * r->len / s->len);
 	s->truesize -= r->truesize;
+	r->truesize += sizeof(*r);
+	atomic_store_explicit(&tp->wmem,
+			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) + (uint32_t)sizeof(*r),
+			      memory_order_relaxed);
 	r->flags = s->flags;
 	r->tx = s->tx;
 	r->sent_ns = s->sent_ns;
@@ -247,6 +257,8 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		p->off = seg->off;
 		p->len = seg->len;
 		pdata_get(seg->data);
+		if (seg->len > tp->mss)
+			p->gso_size = (uint16_t)tp->mss; /* the device cuts it */
 		if (seg->link.next == &tp->txq || (seg->flags & SEG_PUSH))
 			flags |= TH_PSH;
 		if (unlikely(tp->urg_send)) {
@@ -416,7 +428,7 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 		if ((s->flags & (SEG_LOST | SEG_RETRANS)) != SEG_LOST)
 			continue;
 		tp->rtx_hint = s;
-		if (s->len > tp->mss && !tcp_seg_split(tp, s, tp->mss)) /* the path takes less than before */
+		if (s->len > tp->mss && !tcp_seg_split(tp, s, tp->mss)) /* sent in one, or the path takes less now */
 			break;
 		if (tp->retrans && tcp_pipe(tp) + s->len > tp->cwnd)
 			break;
@@ -512,10 +524,23 @@ static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
 	tp->probe_byte = false;
 	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
 	tp->snd_nxt = seg_end(s);
-	if (s->len < tp->mss)
+	if (s->len < tp->mss || (s->len > tp->mss && s->len % tp->mss))
 		tp->small_end = tp->snd_nxt;
 	if (!tp->rto_at)
 		tcp_rto_restart(tp, now);
+}
+
+/*
+ * Most bytes that may leave as one packet: several segments if the device cuts
+ * them.  What only the first of them may carry goes alone.
+ */
+static uint32_t packet_max(const struct tcp_sock *tp)
+{
+	unsigned tso = addr_is_v4(&tp->ep.raddr) ? NETDEV_TSO4 : NETDEV_TSO6;
+
+	if (likely(tp->loopback) || !(tp->dev->features & tso) || tp->ecn_cwr || tp->urg_send)
+		return tp->mss;
+	return TCP_SEG_MAX / tp->mss * tp->mss;
 }
 
 /* One new segment within the peer's window, whatever the congestion window says: a tail probe. */
@@ -538,6 +563,7 @@ void tcp_output_one(struct tcp_sock *tp, uint64_t now)
  */
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
+	uint32_t most = packet_max(tp), mss = tp->mss;
 	struct tcp_seg *s;
 	bool any = false;
 
@@ -555,22 +581,26 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 			break;
 		cw = tp->cwnd > flight ? tp->cwnd - flight : 0;
 		wnd = seq_gt(tp->snd_una + tp->snd_wnd, s->seq) ? tp->snd_una + tp->snd_wnd - s->seq : 0;
-		if (s->len && s->len < tp->mss && s->link.next != &tp->txq)
+		if (s->len && s->len < mss && s->link.next != &tp->txq)
 			tcp_fill(tp, s);
-		len = min(s->len, tp->mss);
+		len = min(s->len, most);
 		room = min(cw, wnd);
 		/* The first segment in an empty network may exceed the congestion window. */
 		if (!flight && wnd && room < len)
-			room = min(wnd, max(cw, tp->mss));
+			room = min(wnd, max(cw, mss));
 		if (s->len && !room)
 			break;
 		if (room < len) {
 			/* Sender's silly window rule: a full segment, or half of the largest window. */
-			if (room < tp->mss && (flight || room < tp->snd_max_wnd / 2))
+			if (room < mss && (flight || room < tp->snd_max_wnd / 2))
 				break;
 			len = room;
 		}
-		if (len == s->len && len < tp->mss && !tcp_may_send_partial(tp, s)) {
+		/* Several segments end with a partial one only where the stream does. */
+		if (len > mss && len % mss &&
+		    !(len == s->len && s->link.next == &tp->txq && tcp_may_send_partial(tp, s)))
+			len -= len % mss;
+		if (len == s->len && len < mss && !tcp_may_send_partial(tp, s)) {
 			if ((tp->cork || tp->more) && !tp->cork_at)
 				tp->cork_at = now + TCP_CORK_MAX;
 			break;

@@ -65,7 +65,8 @@ static uint64_t reo_window(const struct tcp_sock *tp)
 	const struct tcp_rack *r = &tp->rack;
 
 	if (!r->reordered &&
-	    (tp->ca == CA_RECOVERY || tp->ca == CA_LOSS || tp->nr_sacked >= DUP_THRESH))
+	    (tp->ca == CA_RECOVERY || tp->ca == CA_LOSS || tp->nr_sacked >= DUP_THRESH ||
+	     tp->sacked > (DUP_THRESH - 1) * tp->mss))
 		return 0;
 	return min(max(r->mult, 1u) * (tp->min_rtt / 4), tp->srtt);
 }

@@ -4,8 +4,10 @@
  * lives in the flags of the send queue's elements; the receiver reports its
  * out-of-order queue.
  *
- * A block that covers an element only in part marks nothing: elements are what
- * was sent in one packet, so honest blocks end where they end.
+ * An element may have left as several segments that the device cut; it is cut
+ * likewise where a block begins or ends.  Only there: what claims to have got
+ * part of a segment marks nothing, so nobody makes us cut to crumbs
+ * (CVE-2019-11477).
  */
 #include "net/tcp.h"
 
@@ -51,6 +53,27 @@ static struct tcp_seg *seek(struct tcp_sock *tp, uint32_t start)
 	return at == &tp->txq ? NULL : list_entry(at, struct tcp_seg, link);
 }
 
+/* Cuts a sent element after @n bytes, some whole segments.  False: there is nothing to cut off. */
+static bool cut(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
+{
+	return n && n < s->len && tcp_seg_split(tp, s, n);
+}
+
+/* The first element that lies behind @start, after cutting the one that @start lies in. */
+static struct tcp_seg *first_within(struct tcp_sock *tp, uint32_t start)
+{
+	struct tcp_seg *s = seek(tp, start), *before;
+	struct list_head *at = s ? s->link.prev : tp->txq.prev;
+
+	if (at == &tp->txq)
+		return s;
+	before = list_entry(at, struct tcp_seg, link);
+	if (seq_lt(start, seg_end(before)) && !(before->flags & SEG_SACKED) &&
+	    cut(tp, before, (start - before->seq + tp->mss - 1) / tp->mss * tp->mss))
+		return list_entry(before->link.next, struct tcp_seg, link);
+	return s;
+}
+
 void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
 {
 	const uint8_t *b = p->head + p->tcp.sack_off;
@@ -74,10 +97,12 @@ void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, st
 		if (!seq_lt(start, end) || seq_lt(start, p->tcp.ack) || seq_lt(start, tp->snd_una) ||
 		    seq_gt(end, tp->snd_nxt))
 			continue;
-		for (s = seek(tp, start); s && s != tp->tx_next && seq_leq(seg_end(s), end);
+		for (s = first_within(tp, start); s && s != tp->tx_next && seq_lt(s->seq, end);
 		     s = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link)) {
 			if (s->flags & SEG_SACKED)
 				continue;
+			if (seq_gt(seg_end(s), end) && !cut(tp, s, (end - s->seq) / tp->mss * tp->mss))
+				break;
 			mark_sacked(tp, s);
 			tcp_rack_delivered(tp, s, p, now);
 			a->delivered += seg_span(s);

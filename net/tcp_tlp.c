@@ -44,6 +44,12 @@ void tcp_tlp_expired(struct tcp_sock *tp, uint64_t now)
 	if (tp->snd_nxt == edge) {
 		s = tp->tx_next ? list_entry(tp->tx_next->link.prev, struct tcp_seg, link) :
 				  list_last_entry(&tp->txq, struct tcp_seg, link);
+		if (&s->link != &tp->txq && s->len > tp->mss) { /* several: the last of them */
+			uint32_t tail = s->len % tp->mss ? s->len % tp->mss : tp->mss;
+
+			if (tcp_seg_split(tp, s, s->len - tail))
+				s = list_entry(s->link.next, struct tcp_seg, link);
+		}
 		if (&s->link == &tp->txq || s->len > tp->mss || !tcp_send_seg(tp, s, now)) {
 			tp->tlp_out = false;
 			return;

@@ -52,6 +52,8 @@ struct h_packet {
  * @v6: which family h_us and the peers have
  */
 void h_begin(bool v6);
+/* The device completes checksums and cuts large packets, as a virtio device does. */
+void h_offload(bool on);
 void h_end(void);                     /* nothing may be charged any more; sockets are closed */
 void h_peer_init(struct h_peer *h, uint16_t port); /* MSS 1000, no window scale, no options */
 

@@ -458,6 +458,64 @@ static void windows_body(void)
 	end();
 }
 
+/* Several segments leave as one packet; reports and repetitions are still of single ones. */
+static void offload_body(void)
+{
+	static uint8_t data[30 * MSS];
+	struct pbuf *p;
+
+	h_offload(true);
+	begin(true, false);
+	HOST_CHECK_EQ(h_send(s, data, 25 * MSS + 10, 0), 25 * MSS + 10);
+	p = h_expect(TH_ACK);
+	HOST_CHECK_EQ(p->len, 10 * MSS);
+	HOST_CHECK_EQ(p->gso_size, MSS);
+	h_quiet();
+	h_sleep(RTT);
+	/* Part of it acknowledged, segment 4 and 6 missing; a block that ends within a segment is cut down. */
+	sack(4, 5, 6);
+	p = h_expect(TH_ACK);
+	HOST_CHECK_EQ(p->len % MSS, 0);
+	HOST_CHECK_EQ(tp->sacked, MSS);
+	h_drain();
+	h.nr_sack = 2;
+	h.sack[1][0] = first + 5 * MSS;
+	h.sack[1][1] = first + 6 * MSS;
+	h.sack[0][0] = first + 7 * MSS + 1;
+	h.sack[0][1] = first + 10 * MSS - 1;
+	h_ack(&h, first + 4 * MSS);
+	HOST_CHECK_EQ(tp->sacked, 2 * MSS); /* 5, and of the second block only 8 */
+	h.sack[0][0] = first + 7 * MSS;
+	h.sack[0][1] = first + 10 * MSS;
+	h_ack(&h, first + 4 * MSS);
+	h.nr_sack = 0;
+	HOST_CHECK_EQ(tp->sacked, 4 * MSS);
+	h_drain();
+	HOST_CHECK(h_wait(RTT)); /* 7 after 8 looked like reordering: time decides */
+	HOST_CHECK_EQ(tp->ca, CA_RECOVERY);
+	HOST_CHECK_EQ(tp->lost, 2 * MSS);
+	expect_seg(4);
+	h_drain();
+	h_sleep(RTT);
+	h_ack(&h, tp->snd_nxt);
+	h_drain();
+	while (tp->snd_una != tp->write_seq) {
+		h_ack(&h, tp->snd_nxt);
+		h_drain();
+	}
+	HOST_CHECK_EQ(atomic_load(&tp->wmem), 0);
+	end();
+	/* The last segment of several is the tail probe. */
+	begin(true, false);
+	HOST_CHECK_EQ(h_send(s, data, 3 * MSS + 10, 0), 3 * MSS + 10);
+	HOST_CHECK_EQ(h_expect(TH_ACK)->len, 3 * MSS + 10);
+	HOST_CHECK(h_wait(1000));
+	p = h_expect(TH_ACK);
+	HOST_CHECK_EQ(p->tcp.seq, first + 3 * MSS);
+	HOST_CHECK_EQ(p->len, 10);
+	end();
+}
+
 #define TEST(name)                                                                                 \
 	static void test_##name(void **state)                                                      \
 	{                                                                                          \
@@ -466,7 +524,7 @@ static void windows_body(void)
 #define TESTS(X)                                                                                   \
 	X(dupthresh) X(reorder_timer) X(reordered) X(lost_twice) X(tail_probe) X(probe_loss)       \
 	X(probe_dup) X(prr) X(newreno) X(timeout) X(frto) X(frto_sack) X(frto_real) X(eifel)       \
-	X(dsack_undo) X(renege) X(windows)
+	X(dsack_undo) X(renege) X(windows) X(offload)
 TESTS(TEST)
 
 int main(void)
