@@ -9,7 +9,7 @@
 
 #define CG_NOT_ROOT (1u << 0) /* not in the root directory */
 #define CG_MEMORY   (1u << 1) /* only where the parent gives the memory controller */
-#define CG_PRESSURE (1u << 2) /* everywhere */
+#define CG_PRESSURE (1u << 2) /* everywhere, unless cgroup.pressure is 0 */
 #define CG_RAW      (1u << 3) /* written text keeps its white space */
 #define CG_NOTIFIES(file) (1u << 4 | (MEMCG_NOTIFY_##file) << 5) /* changes can be watched */
 #define CG_NOTIFY   (1u << 4)
@@ -43,6 +43,7 @@ struct psi_trigger;
 /* An open file of a group. */
 struct cg_opened {
 	struct cg_node *node; /* the inode's */
+	struct file *file;    /* whose this is */
 	uint32_t euid;        /* who opened it: rights are looked at then, not when writing */
 	struct memcg *ns;     /* root of what he saw; referenced */
 	uint32_t seq;         /* the file's event_seq when last read */
@@ -94,10 +95,10 @@ struct cg_node {
 /* Is the file there now?  Root and controllers decide. */
 static inline bool cg_file_shown(struct memcg *m, const struct cg_file *f)
 {
+	if (f->flags & CG_PRESSURE)
+		return !atomic_load_explicit(&m->no_pressure, memory_order_relaxed);
 	if (!m->parent)
 		return !(f->flags & CG_NOT_ROOT);
-	if (f->flags & CG_PRESSURE)
-		return true;
 	return !(f->flags & CG_MEMORY) || memcg_account(m);
 }
 

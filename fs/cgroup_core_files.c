@@ -218,6 +218,24 @@ static int kill_write(struct memcg *m, char *text)
 	return 0;
 }
 
+static int pressure_show(struct seq *s, struct memcg *m)
+{
+	seq_printf(s, "%d\n", !atomic_load_explicit(&m->no_pressure, memory_order_relaxed));
+	return 0;
+}
+
+static int pressure_write(struct memcg *m, char *text)
+{
+	int v, err = cg_parse_int(text, &v);
+
+	if (err)
+		return err;
+	if (v != 0 && v != 1)
+		return -ERANGE;
+	atomic_store_explicit(&m->no_pressure, !v, memory_order_relaxed);
+	return 0;
+}
+
 const struct cg_file cg_core_files[] = {
 	[CG_PROCS] = { .name = "cgroup.procs", .mode = 0644, .flags = CG_DELEGATED,
 	  .show = procs_show, .write_as = procs_write },
@@ -233,6 +251,8 @@ const struct cg_file cg_core_files[] = {
 	  .show = max_depth_show, .write = max_depth_write },
 	{ .name = "cgroup.max.descendants", .mode = 0644,
 	  .show = max_descendants_show, .write = max_descendants_write },
+	{ .name = "cgroup.pressure", .mode = 0644,
+	  .show = pressure_show, .write = pressure_write },
 	{ .name = "cgroup.stat", .mode = 0444,
 	  .show = cgroup_stat_show },
 	{ .name = "cgroup.subtree_control", .mode = 0644, .flags = CG_DELEGATED,

@@ -58,26 +58,37 @@ static int error_show(struct seq *s, struct memcg *m)
 	return 0;
 }
 
+/*
+ * A limit below what is used: the writer brings usage down, and for max kills if that
+ * does not help, unless it opened the file with O_NONBLOCK.
+ */
+static int limit_write(struct cg_opened *o, char *text, enum page_counter_limit which)
+{
+	bool nonblock = atomic_load_explicit(&o->file->flags, memory_order_relaxed) & O_NONBLOCK;
+	struct memcg *m = o->node->group;
+	int64_t pages;
+	int err = cg_parse_limit(text, &pages);
+
+	if (err)
+		return err;
+	if (which == PC_MAX && !nonblock)
+		memcg_set_max(m, pages);
+	else if (which == PC_HIGH && !nonblock)
+		memcg_set_high(m, pages);
+	else
+		memcg_set_limit(m, which, pages);
+	return 0;
+}
+
 #define LIMIT_FILE(name, which)                                                                    \
 	static int name##_show(struct seq *s, struct memcg *m)                                     \
 	{                                                                                          \
-		cg_show_pages(s, memcg_get_limit(m, which));                                          \
+		cg_show_pages(s, memcg_get_limit(m, which));                                       \
 		return 0;                                                                          \
 	}                                                                                          \
-	static int name##_write(struct memcg *m, char *text)                                       \
+	static int name##_write(struct cg_opened *o, char *text)                                   \
 	{                                                                                          \
-		int64_t pages;                                                                     \
-		int err = cg_parse_limit(text, &pages);                                               \
-                                                                                                   \
-		if (err)                                                                           \
-			return err;                                                                \
-		if (which == PC_MAX)                                                               \
-			memcg_set_max(m, pages);                                                   \
-		else if (which == PC_HIGH)                                                         \
-			memcg_set_high(m, pages);                                                  \
-		else                                                                               \
-			memcg_set_limit(m, which, pages);                                          \
-		return 0;                                                                          \
+		return limit_write(o, text, which);                                                \
 	}
 LIMIT_FILE(min, PC_MIN)
 LIMIT_FILE(low, PC_LOW)
@@ -141,19 +152,45 @@ static int oom_group_write(struct memcg *m, char *text)
 	return 0;
 }
 
+/* "SIZE [swappiness=0..200|max]": there is no swap that the second could steer. */
+static int parse_reclaim(char *text, int64_t *pages)
+{
+	char *word = strchr(text, ' ');
+
+	if (word)
+		*word++ = '\0';
+	while (word && *word) {
+		char *next = strchr(word, ' ');
+		const char *end;
+		uint64_t v;
+
+		if (next)
+			*next++ = '\0';
+		if (*word) {
+			if (strncmp(word, "swappiness=", 11))
+				return -EINVAL;
+			word += 11;
+			if (strcmp(word, "max") && (parse_u64(word, &end, &v) || *end || v > 200))
+				return -EINVAL;
+		}
+		word = next;
+	}
+	return cg_parse_amount(text, "", pages); /* nothing: all there is */
+}
+
 /* As much as asked, or -EAGAIN after sixteen rounds without progress. */
 static int reclaim_write(struct memcg *m, char *text)
 {
 	unsigned rounds = 16;
 	int64_t pages, done = 0;
-	int err = cg_parse_amount(text, "", &pages); /* nothing: all there is */
+	int err = parse_reclaim(text, &pages);
 
 	if (err)
 		return err;
 	while (done < pages) {
 		uint64_t n = memcg_reclaim_group(m, (uint64_t)(pages - done));
 
-		if (memcg_dying())
+		if (signal_pending(current))
 			return -EINTR;
 		done += (int64_t)n;
 		if (!n && !rounds--)
@@ -174,13 +211,13 @@ const struct cg_file cg_memory_files[] = {
 	{ .name = "memory.events.local", .mode = 0444,
 	  .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(EVENTS_LOCAL), .show = events_local_show },
 	{ .name = "memory.high", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
-	  .show = high_show, .write = high_write },
+	  .show = high_show, .write_as = high_write },
 	{ .name = "memory.low", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
-	  .show = low_show, .write = low_write },
+	  .show = low_show, .write_as = low_write },
 	{ .name = "memory.max", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
-	  .show = max_show, .write = max_write },
+	  .show = max_show, .write_as = max_write },
 	{ .name = "memory.min", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
-	  .show = min_show, .write = min_write },
+	  .show = min_show, .write_as = min_write },
 	{ .name = "memory.oom.group", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY | CG_DELEGATED,
 	  .show = oom_group_show, .write = oom_group_write },
 	{ .name = "memory.reclaim", .mode = 0200, .flags = CG_MEMORY | CG_DELEGATED,

@@ -61,6 +61,12 @@ static int swap_high_write(struct memcg *m, char *text)
 	return swap_write(m, text, 1);
 }
 
+/* A reset, whatever is written: the peak of nothing stays. */
+static int peak_write(struct memcg *m, char *text)
+{
+	return 0;
+}
+
 static int swap_events_show(struct seq *s, struct memcg *m)
 {
 	seq_printf(s, "high 0\nmax 0\nfail 0\n");
@@ -76,5 +82,7 @@ const struct cg_file cg_swap_files[] = {
 	  .show = swap_high_show, .write = swap_high_write },
 	{ .name = "memory.swap.max", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
 	  .show = swap_max_show, .write = swap_max_write },
+	{ .name = "memory.swap.peak", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
+	  .show = zero_show, .write = peak_write },
 };
 const unsigned nr_cg_swap_files = ARRAY_SIZE(cg_swap_files);

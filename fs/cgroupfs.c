@@ -294,6 +294,7 @@ static int cg_open(struct inode *i, struct file *f)
 
 	if (o) {
 		o->node = n;
+		o->file = f;
 		o->euid = current->process ? current->process->euid : 0;
 		o->ns = cgroup_ns_root(current->process);
 		o->seq = event_seq(n);

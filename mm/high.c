@@ -218,7 +218,7 @@ void memcg_set_high(struct memcg *m, int64_t pages)
 	unsigned rounds = HIGH_RETRIES;
 
 	memcg_set_limit(m, PC_HIGH, pages);
-	while (memcg_config.enabled && !memcg_dying()) {
+	while (memcg_config.enabled && memcg_still_wanted(m, PC_HIGH, pages)) {
 		struct account *a;
 		int64_t high, over = 0;
 

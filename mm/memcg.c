@@ -521,6 +521,12 @@ static int64_t over_max(struct memcg *m, bool sweep)
 	return over;
 }
 
+bool memcg_still_wanted(struct memcg *m, enum page_counter_limit which, int64_t pages)
+{
+	return !signal_pending(current) && !atomic_load_explicit(&m->dead, memory_order_relaxed) &&
+	       memcg_get_limit(m, which) == pages;
+}
+
 #define MAX_WRITE_ROUNDS 16 /* as Linux: empty reclaim rounds before a kill */
 
 void memcg_set_max(struct memcg *m, int64_t pages)
@@ -532,7 +538,7 @@ void memcg_set_max(struct memcg *m, int64_t pages)
 	if (!memcg_config.enabled || over_max(m, false) <= 0)
 		return;
 	/* New charges see the limit already; what is held back comes in first. */
-	while ((over = over_max(m, true)) > 0 && !memcg_dying()) {
+	while ((over = over_max(m, true)) > 0 && memcg_still_wanted(m, PC_MAX, pages)) {
 		if (rounds && memcg_reclaim_group(m, (uint64_t)over))
 			continue;
 		if (rounds) {

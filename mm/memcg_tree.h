@@ -50,6 +50,7 @@ struct memcg {
 	_Atomic(struct psi *) psi;         /* [a] mm/psi.h; NULL: nobody was ever stalled here */
 	_Atomic(struct memcg_attr *) attrs; /* [t] owners and modes that somebody has changed */
 	_Atomic uint32_t event_seq[NR_MEMCG_NOTIFY]; /* [a] counts changes of each *.events file, for poll */
+	_Atomic bool no_pressure;          /* [a] cgroup.pressure is 0: memory.pressure is not there */
 	_Atomic uint32_t notify;           /* [a] bits: those whose watchers are still to be told (fs/cgroup_notify.c) */
 	struct list_head notify_link;      /* fs/cgroup_notify.c's lock */
 	_Atomic(struct memcg *) hash_next; /* [t] chain of the name hash; read under RCU */
@@ -115,6 +116,8 @@ struct memcg *memcg_next(struct memcg *m, struct memcg *top);
 /* memory.max: sets, calls the stock in, then reclaims and kills until usage is below.  May sleep. */
 void memcg_set_max(struct memcg *m, int64_t pages);
 void memcg_set_high(struct memcg *m, int64_t pages); /* sets, reclaims what is above.  May sleep. */
+/* Goes on a writer of @which to bring usage below @pages?  Not after a signal, a removal or another write. */
+bool memcg_still_wanted(struct memcg *m, enum page_counter_limit which, int64_t pages);
 /* min, low */
 void memcg_set_limit(struct memcg *m, enum page_counter_limit which, int64_t pages);
 int64_t memcg_get_limit(struct memcg *m, enum page_counter_limit which);
