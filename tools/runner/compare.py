@@ -84,27 +84,35 @@ def reader(limit):
     return measure
 
 
-def client(argv):
-    """Standard output of a client on the host; one more try, for what a loaded host does."""
-    for last in (False, True):
+TRIES = 5  # of a client: iperf3's server does not listen between two tests
+
+
+def client(argv, parse):
+    """What @parse finds in a client's output; None from it, or a failed client, is tried again."""
+    for _ in range(TRIES):
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=90)
-        if done.returncode == 0:
-            return done.stdout
-        if last:
-            raise CannotStart(f"{' '.join(argv)}: {done.stdout[-500:]}{done.stderr[-500:]}")
-        time.sleep(1)
-    return None
+        value = parse(done.stdout) if done.returncode == 0 else None
+        if value is not None:
+            return value
+        time.sleep(0.5)
+    raise CannotStart(f"{' '.join(argv)}: {done.stdout[-500:]}{done.stderr[-500:]}")
 
 
 def iperf(net, options, *more):
-    out = client(["iperf3", "-J", "-c", net.guest, "-t", str(options.seconds), *more])
-    return json.loads(out)["end"]["sum_received"]["bits_per_second"] / 1e6
+    """Mbit/s that were received."""
+    def parse(out):
+        received = json.loads(out)["end"].get("sum_received")
+        return received and received["bits_per_second"] / 1e6
+    return client(["iperf3", "-J", "-c", net.guest, "-t", str(options.seconds), *more], parse)
 
 
 def netperf(net, options, test, key, *more):
-    out = client([os.path.join(ROOT, options.out, "apps/netperf"), "-4", "-H", net.guest, "-t", test, "-l",
-                  str(options.seconds), "-P", "0", "--", "-k", key, *more])
-    return float(re.search(rf"{key}=([\d.]+)", out)[1])
+    """The value of one of netperf's keys."""
+    def parse(out):
+        match = re.search(rf"{key}=([\d.]+)", out)
+        return match and float(match[1])
+    return client([os.path.join(ROOT, options.out, "apps/netperf"), "-4", "-H", net.guest, "-t", test, "-l",
+                   str(options.seconds), "-P", "0", "--", "-k", key, *more], parse)
 
 
 NET_MEASURES = {
