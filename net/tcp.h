@@ -186,6 +186,8 @@ struct tcp_sock {
 	uint32_t snd_up;
 	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, quickack, fin_rcvd;
+	bool interactive;           /* requests are answered soon: the answer acknowledges */
+	uint32_t answered;          /* rcv_nxt when data was last sent */
 	uint32_t fin_seq;
 	uint64_t copied;            /* bytes read since rcvbuf was last looked at */
 

@@ -232,6 +232,20 @@ static void tcp_acked_to_peer(struct tcp_sock *tp)
 	tp->delack_at = 0;
 }
 
+/*
+ * New data leaves.  If it follows a small request that has just come, the next
+ * request will be answered soon as well: no acknowledgement of its own then,
+ * until the delayed one's timer finds an answer missing.
+ */
+static void tcp_note_answer(struct tcp_sock *tp, uint64_t now)
+{
+	if (tp->rcv_nxt == tp->answered)
+		return;
+	tp->interactive = tp->rcv_nxt - tp->answered < 2 * tp->mss &&
+			  now - tp->last_rx_ns < TCP_DELACK;
+	tp->answered = tp->rcv_nxt;
+}
+
 /* Sends (again) one element of the queue.  False without memory: the timer will try again. */
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 {
@@ -253,6 +267,8 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 	else if (unlikely(tp->opts & TCP_OPT_ECN))
 		flags |= tcp_ecn_flags(tp, seg->len && !seg->tx);
 	if (seg->len) {
+		if (!seg->tx)
+			tcp_note_answer(tp, now);
 		p->data = seg->data;
 		p->off = seg->off;
 		p->len = seg->len;

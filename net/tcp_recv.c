@@ -73,10 +73,11 @@ static void consume(struct tcp_sock *tp, size_t n, struct pqueue *dead)
 	if (!tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)))
 		return;
 	/*
-	 * Acknowledge what was read when the queue is empty, and tell of room when
-	 * the window can double and grow by two segments or a quarter of the buffer.
+	 * Acknowledge what was read when the queue is empty, unless an answer is
+	 * likely to do so, and tell of room when the window can double and grow by
+	 * two segments or a quarter of the buffer.
 	 */
-	if (tp->ack_pending && !tp->rxq.first) {
+	if (tp->ack_pending && !tp->rxq.first && !tp->interactive) {
 		tp->ack_now = true;
 		return;
 	}

@@ -213,6 +213,7 @@ void tcp_timer_event(struct tcp_sock *tp)
 	}
 	if (due(tp->delack_at, now) || tp->ack_now) {
 		tp->delack_at = 0;
+		tp->interactive = false;
 		if (tp->ack_pending || tp->ack_now)
 			tcp_send_ack(tp, now);
 	}
