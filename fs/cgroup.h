@@ -120,6 +120,7 @@ const void *cg_notify_key(struct memcg *m, enum memcg_notify file);
 void cgroup_notify_init(void);
 
 void cg_peak_release(struct cg_opened *o); /* fs/cgroup_peak_files.c: the descriptor is closed */
+void pressure_proc_init(void); /* fs/pressure_proc.c */
 void cgroup_proc_init(void); /* fs/cgroup_proc.c */
 void cgroupfs_init(void);    /* registers "cgroup2"; after memcg_init() */
 

@@ -72,4 +72,5 @@ void cgroup_proc_init(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(files); i++)
 		if (proc_register(files[i].path, 0444, files[i].show, NULL, NULL))
 			pr_err("cgroup: no memory for /proc/%s", files[i].path);
+	pressure_proc_init();
 }

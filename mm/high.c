@@ -10,9 +10,9 @@
  *
  * memory.high.policy:
  *   linux    for ever, as Linux: a group that cannot shrink goes on at its snail's pace.
- *   bounded  a sleep lasts BOUNDED_SLEEP_NS at most, and after BOUNDED_ROUNDS throttles
- *            without a page reclaimed the event high_stalled is counted at that level and
- *            its OOM path decides, as if memory.max had been met.
+ *   bounded  a sleep lasts BOUNDED_SLEEP_NS at most, and after BOUNDED_ROUNDS of that
+ *            length without a page reclaimed the event high_stalled is counted at that
+ *            level and its OOM path decides, as if memory.max had been met.
  */
 #include "mm/psi.h"
 #include "mm/reclaim.h"
@@ -28,14 +28,14 @@
 #define MAX_DELAY_MS     2000
 #define MIN_DELAY_MS     10
 #define BOUNDED_SLEEP_NS (250 * NSEC_PER_MSEC)
-#define BOUNDED_ROUNDS   12
+#define BOUNDED_ROUNDS   8
 
 enum { POLICY_LINUX, POLICY_BOUNDED };
 static const char *const policies[] = { "linux", "bounded", NULL };
 static int policy = POLICY_LINUX;
 PARAM_ENUM("memory.high.policy", policy, policies, PARAM_RW,
 	   "a group that stays above memory.high: linux: slower and slower; bounded: an OOM kill "
-	   "in it after 12 throttles without progress");
+	   "in it after 8 sleeps of 250 ms without progress");
 
 void memcg_note_high(struct account *a, uint64_t pages)
 {
@@ -161,7 +161,7 @@ static void throttle(struct memcg *m, uint64_t delay_ms)
 	struct psi_stall stall;
 
 	if (policy == POLICY_BOUNDED) {
-		if (count_round(m, false) > BOUNDED_ROUNDS) {
+		if (ns >= BOUNDED_SLEEP_NS && count_round(m, false) > BOUNDED_ROUNDS) {
 			give_up(m);
 			return;
 		}

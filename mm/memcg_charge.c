@@ -157,7 +157,8 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 	if (ok) {
 		extra = want * PAGE_SIZE - bytes;
 		if (e) {
-			stock_set_batch(e, stock_batch(w.headroom));
+			/* Above some high nothing is held back: each page is one to pay for. */
+			stock_set_batch(e, stock_batch(w.over_high ? 0 : w.headroom));
 			atomic_store_explicit(&e->tight, w.tight, memory_order_relaxed);
 			if (extra)
 				extra = stock_put(s, e, o, a, extra);
@@ -170,7 +171,7 @@ static enum once charge_once(struct owner *o, uint64_t bytes, enum memcg_kind ki
 		if (memcg_config.linux_rules && account_counts(a))
 			w.over_high = memcg_config.pc->over_high(account_counter(a));
 		if (unlikely(w.over_high))
-			memcg_note_high(a, want);
+			memcg_note_high(a, memcg_config.linux_rules ? want : pages);
 	} else {
 		if (e) {
 			stock_set_batch(e, stock_batch(0));
