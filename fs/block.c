@@ -81,6 +81,8 @@ int block_register(struct block_device *b)
 	err = mapping_init(&b->mapping, &dev_mapping_ops, &b->size, b);
 	if (err)
 		return err;
+	/* Who writes a file system's metadata writes its files' data meanwhile. */
+	mutex_init(&b->mapping.wb_lock, "writeback.device");
 	mutex_lock(&register_lock);
 	if (find_rdev(b->rdev))
 		err = -EEXIST;

@@ -6,6 +6,7 @@
  * (arch_show_cpuinfo, arch_show_interrupts) where it has them.
  */
 #include "fs/proc.h"
+#include "mm/page_cache.h"
 #include "kernel/param.h"
 #if !defined(TALLY_HOSTED)
 #include "kernel/init.h"
@@ -55,8 +56,10 @@ static void mem_line(struct seq *s, const char *name, uint64_t pages)
 static int meminfo_show(struct seq *s, void *arg)
 {
 	struct page_stats p;
+	uint64_t store;
 
 	page_stats(&p);
+	store = min(page_cache_pages(), p.kind[PAGE_FILE]);
 	mem_line(s, "MemTotal", p.total);
 	mem_line(s, "MemFree", p.free);
 	mem_line(s, "MemAvailable", page_available());
@@ -73,9 +76,30 @@ static int meminfo_show(struct seq *s, void *arg)
 	mem_line(s, "SwapCached", 0);
 	mem_line(s, "SwapTotal", 0);
 	mem_line(s, "SwapFree", 0);
-	mem_line(s, "Shmem", p.kind[PAGE_FILE]);
+	mem_line(s, "Dirty", writeback_nr_dirty());
+	mem_line(s, "Writeback", writeback_nr_writeback());
+	mem_line(s, "Shmem", p.kind[PAGE_FILE] - store);
 	mem_line(s, "SReclaimable", 0);
 	mem_line(s, "SUnreclaim", p.kind[PAGE_SLAB]);
+	return 0;
+}
+
+static int vmstat_show(struct seq *s, void *arg)
+{
+	struct page_stats p;
+	uint64_t store;
+
+	page_stats(&p);
+	store = min(page_cache_pages(), p.kind[PAGE_FILE]);
+	seq_printf(s, "nr_free_pages %lu\nnr_anon_pages %lu\nnr_file_pages %lu\nnr_shmem %lu\n",
+		   (unsigned long)p.free, (unsigned long)p.kind[PAGE_ANON],
+		   (unsigned long)p.kind[PAGE_FILE], (unsigned long)(p.kind[PAGE_FILE] - store));
+	seq_printf(s, "nr_dirty %lu\nnr_writeback %lu\nnr_slab_unreclaimable %lu\n",
+		   (unsigned long)writeback_nr_dirty(), (unsigned long)writeback_nr_writeback(),
+		   (unsigned long)p.kind[PAGE_SLAB]);
+	seq_printf(s, "nr_page_table_pages %lu\nnr_kernel_stack %lu\n",
+		   (unsigned long)p.kind[PAGE_PGTABLE],
+		   (unsigned long)(p.kind[PAGE_KSTACK] * (PAGE_SIZE / 1024)));
 	return 0;
 }
 
@@ -264,6 +288,7 @@ void proc_info_init(void)
 	proc_register("cpuinfo", 0444, cpuinfo_show, NULL, NULL);
 	proc_register("interrupts", 0444, interrupts_show, NULL, NULL);
 	proc_register("meminfo", 0444, meminfo_show, NULL, NULL);
+	proc_register("vmstat", 0444, vmstat_show, NULL, NULL);
 	proc_register("stat", 0444, stat_show, NULL, NULL);
 	proc_register("uptime", 0444, uptime_show, NULL, NULL);
 	proc_register("loadavg", 0444, loadavg_show, NULL, NULL);

@@ -36,6 +36,11 @@ int munmap(void *addr, size_t len)
 	return (int)sysret(sys_call2(NR_munmap, addr, len));
 }
 
+int msync(void *addr, size_t len, int flags)
+{
+	return (int)sysret(sys_call3(NR_msync, addr, len, flags));
+}
+
 int mprotect(void *addr, size_t len, int prot)
 {
 	return (int)sysret(sys_call3(NR_mprotect, addr, len, prot));

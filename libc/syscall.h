@@ -49,6 +49,7 @@ enum {
 	NR_kill = 62,
 	NR_uname = 63,
 	NR_fcntl = 72,
+	NR_msync = 26,
 	NR_fsync = 74, NR_ftruncate = 77,
 	NR_getcwd = 79,
 	NR_chdir = 80,

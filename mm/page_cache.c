@@ -48,6 +48,26 @@ struct page *page_cache_find(struct mapping *m, uint64_t n)
 	return p;
 }
 
+/* Pages in mappings: changes are per CPU (kernel code is not preempted), so only the sum says something. */
+static DEFINE_PER_CPU(_Atomic int64_t, in_mappings);
+
+static void count_pages(int64_t n)
+{
+	_Atomic int64_t *c = &this_cpu(in_mappings);
+
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+uint64_t page_cache_pages(void)
+{
+	int64_t n = 0;
+
+	for_each_cpu(cpu)
+		n += atomic_load_explicit(&per_cpu(in_mappings, cpu), memory_order_relaxed);
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 int page_cache_place(struct mapping *m, uint64_t n, struct page *p, struct owner *o,
 		     unsigned charge)
 {
@@ -60,8 +80,10 @@ int page_cache_place(struct mapping *m, uint64_t n, struct page *p, struct owner
 	if (err) {
 		if (o)
 			memcg_uncharge_page(p);
-	} else if (shadow) {
-		workingset_refault(p, shadow);
+	} else {
+		count_pages(1);
+		if (shadow)
+			workingset_refault(p, shadow);
 	}
 	return err;
 }
@@ -102,9 +124,12 @@ static void drop_page(struct mapping *m, struct page *p)
 	page_wait(p, PG_writeback);
 	if (page_index_clear_dirty(m->index, p))
 		dirty_uncount(m, p);
-	lru_remove(p);
-	if (page_index_detach(m->index, p))
+	if (page_has(p, PG_lru))
+		lru_remove(p);
+	if (page_index_detach(m->index, p)) {
+		count_pages(-1);
 		page_put(p);
+	}
 }
 
 #define GATHER 16 /* pages held at once */
@@ -173,7 +198,9 @@ uint64_t mapping_shrink(struct mapping *m)
 			    page_trylock(v[i])) {
 				if (v[i]->mapping == m &&
 				    !page_index_evict(m->index, v[i], NULL)) {
-					lru_remove(v[i]);
+					if (page_has(v[i], PG_lru))
+						lru_remove(v[i]);
+					count_pages(-1);
 					freed++;
 				}
 				page_unlock(v[i]);
@@ -208,7 +235,9 @@ int page_cache_evict(struct page *p)
 	if (atomic_load_explicit(&p->mapcount, memory_order_relaxed) && !rmap_unmap(m, p))
 		goto out;
 	err = page_index_evict(m->index, p, workingset_eviction);
-	if (err == -EAGAIN)
+	if (!err)
+		count_pages(-1);
+	else if (err == -EAGAIN)
 		writeback_urgent(p->owner);
 out:
 	page_unlock(p);

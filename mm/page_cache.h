@@ -187,6 +187,7 @@ void writeback_urgent(struct owner *o);
 /* A writer has dirtied pages: waits (bounded) while the machine or its group has too many. */
 void balance_dirty(void);
 /* Machine-wide, pages. */
+uint64_t page_cache_pages(void); /* in mappings: those of memory files do not count */
 uint64_t writeback_nr_dirty(void);
 uint64_t writeback_nr_writeback(void);
 

@@ -203,7 +203,7 @@ static void take_out(struct inode *dir, struct place *at)
 	tfs_dirty(tfs_i(dir));
 }
 
-static int remove(struct inode *dir, struct dentry *d)
+static int remove_name(struct inode *dir, struct dentry *d)
 {
 	struct place at;
 	int err = find(dir, dentry_name(d)->s, dentry_name(d)->len, &at);
@@ -342,7 +342,7 @@ static void lost_name(struct inode *i)
 
 static int tfs_unlink(struct inode *dir, struct dentry *d)
 {
-	int err = remove(dir, d);
+	int err = remove_name(dir, d);
 
 	if (!err)
 		lost_name(d->inode);
@@ -380,7 +380,7 @@ static int tfs_rmdir(struct inode *dir, struct dentry *d)
 	int err = check_empty(d->inode);
 
 	if (!err)
-		err = remove(dir, d);
+		err = remove_name(dir, d);
 	if (!err)
 		lost_dir(dir, d->inode);
 	return err;
@@ -415,7 +415,7 @@ static int tfs_rename(struct inode *odir, struct dentry *od, struct inode *ndir,
 	if (!err)
 		err = nd ? replace(ndir, nd, i) : add(ndir, name, i);
 	if (!err)
-		err = remove(odir, od);
+		err = remove_name(odir, od);
 	if (err)
 		return err;
 	if (nd && S_ISDIR(nd->inode->mode))

@@ -28,8 +28,6 @@ __weak int signal_mask_swap_user(const uint64_t *mask, size_t size)
 __weak void signal_mask_unswap(void)
 {
 }
-__weak const struct file_ops blkdev_file_ops; /* no block devices here */
-
 __weak void vm_file_truncated(struct inode *i, uint64_t from)
 {
 }

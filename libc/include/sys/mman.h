@@ -9,6 +9,9 @@
 #define PROT_WRITE 2
 #define PROT_EXEC  4
 
+#define MS_ASYNC 1
+#define MS_INVALIDATE 2
+#define MS_SYNC 4
 #define MAP_SHARED    0x01
 #define MAP_PRIVATE   0x02
 #define MAP_FIXED     0x10
@@ -18,6 +21,7 @@
 
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int munmap(void *addr, size_t len);
+int msync(void *addr, size_t len, int flags);
 int mprotect(void *addr, size_t len, int prot);
 
 #endif
