@@ -16,6 +16,7 @@
 struct stat_line {
 	const char *name;
 	unsigned kinds, plus, minus;
+	unsigned gauge; /* 1 + a gauge of pages, shown as bytes */
 	bool count;   /* of events, not bytes */
 	bool no_node; /* not in numa_stat */
 };
@@ -33,8 +34,8 @@ static const struct stat_line stat_lines[] = {
 	{ .name = "zswap", .no_node = true },
 	{ .name = "zswapped", .no_node = true },
 	{ .name = "file_mapped" },
-	{ .name = "file_dirty" },
-	{ .name = "file_writeback" },
+	{ .name = "file_dirty", .gauge = 1 + MEMCG_FILE_DIRTY },
+	{ .name = "file_writeback", .gauge = 1 + MEMCG_FILE_WRITEBACK },
 	{ .name = "swapcached" },
 	{ .name = "anon_thp" },
 	{ .name = "file_thp" },
@@ -67,6 +68,7 @@ static const struct stat_line stat_lines[] = {
 struct figures {
 	int64_t stat[NR_MEMCG_STATS];
 	int64_t reclaim[NR_RECLAIM_STATS];
+	int64_t gauge[NR_MEMCG_GAUGES];
 };
 
 static void read_figures(struct memcg *m, struct figures *f)
@@ -80,12 +82,14 @@ static void read_figures(struct memcg *m, struct figures *f)
 		memcg_stat_read(a, f->stat);
 	for (unsigned i = 0; a && i < NR_RECLAIM_STATS; i++)
 		f->reclaim[i] = reclaim_stat_read(a, i);
+	for (unsigned i = 0; a && i < NR_MEMCG_GAUGES; i++)
+		f->gauge[i] = atomic_load_explicit(&a->gauge[i], memory_order_relaxed);
 	rcu_read_unlock();
 }
 
 static int64_t value_of(const struct stat_line *l, const struct figures *f)
 {
-	int64_t n = 0;
+	int64_t n = l->gauge ? f->gauge[l->gauge - 1] * (int64_t)PAGE_SIZE : 0;
 
 	for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
 		if (l->kinds >> k & 1)

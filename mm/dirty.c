@@ -11,6 +11,7 @@
  * Locks:     dirty_lock, inside an index's lock never: counts change after it is released.
  */
 #include "mm/dirty.h"
+#include "mm/memcg.h"
 #include "mm/page_int.h"
 #include "kernel/param.h"
 #include "kernel/process.h"
