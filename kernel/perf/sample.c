@@ -129,11 +129,11 @@ static void take_sample(struct session *s, const struct regs *regs, const void *
 
 bool perf_sample_nmi(const struct regs *regs)
 {
-	struct session *s;
+	struct session *s = atomic_load_explicit(&session, memory_order_acquire);
 
+	/* Two that were sent in short order may have been answered by the first. */
 	if (!atomic_exchange_explicit(&this_cpu(nmi_asked), false, memory_order_acquire))
-		return false;
-	s = atomic_load_explicit(&session, memory_order_acquire);
+		return s && s->point < 0;
 	if (s && s->point < 0)
 		take_sample(s, regs, NULL);
 	return true;

@@ -95,6 +95,47 @@ END
     assert min(mine) >= 1000
 
 
+def test_charges_are_exact(run, program):
+    """A charge per page that a program of a group touches, and one per page table."""
+    done = run("""
+        echo +memory > /sys/fs/cgroup/cgroup.subtree_control
+        mkdir /sys/fs/cgroup/g
+        cat > /tmp/in <<'END'
+echo $$ > /sys/fs/cgroup/g/cgroup.procs
+exec "$@"
+END
+        for n in 512 1536 2560; do
+            perf stat -x , -e charges,charged_bytes,charge_hits,stock_misses \\
+                sh /tmp/in perfcount fault $n
+        done
+    """, "--add", program)
+    c = counts(done.out)
+    # 512 pages to a page table; the start-up of the program cancels out.
+    assert [b - a for a, b in zip(c["charges"], c["charges"][1:])] == [1026, 1026]
+    assert [b - a for a, b in zip(c["charged_bytes"], c["charged_bytes"][1:])] == [1026 * 4096] * 2
+    assert all(n == hit + miss for n, hit, miss in
+               zip(c["charges"], c["charge_hits"], c["stock_misses"]))
+
+
+def test_profile_of_a_group(run, program):
+    """The group's tasks only, though another program takes more time."""
+    done = run("""
+        mkdir /sys/fs/cgroup/g
+        cat > /tmp/in <<'END'
+echo $$ > /sys/fs/cgroup/g/cgroup.procs
+exec "$@"
+END
+        perf record -F 500 -G g -o /tmp/d -- \\
+            sh -c 'perfcount spin 1500 & sh /tmp/in perfcount work 30; wait'
+        perf report -i /tmp/d --folded | grep -c spin_caller
+        perf report -i /tmp/d --folded | grep -c work
+        perf record -g -F 500 -G g -o /tmp/d -- sh /tmp/in perfcount work 20
+        perf report -i /tmp/d --folded
+    """, "--smp", "2", "--add", program)
+    assert re.search(r"^perfcount;.*;main;work;spin_here \d+$", done.out, re.M), done.out
+    assert "spin_caller" not in done.out.replace("grep", ""), done.out
+
+
 def test_stat_says_what_changed(run, program):
     done = run("/usr/bin/stat perfcount packet 250; echo rc $?; /usr/bin/stat -c %s /etc/profile",
                "--add", program)
