@@ -25,7 +25,7 @@
 
 #define QUEUE_SIZE  256u
 #define RX_BUDGET   64   /* packets between two chances for other threads */
-#define TX_BACKLOG  1024 /* packets that wait for room */
+#define TX_BACKLOG  4096 /* packets that wait for room; their payload is charged to who sent it */
 #define COPY_MAX    256u /* payload up to this is copied */
 
 static unsigned max_pairs = 1024;
@@ -356,6 +356,8 @@ static int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *
 	struct virtq_part parts[3] = { { m, 2 }, { m + 2, n }, { m + 32, 1 } };
 	uint32_t len;
 
+	if (v->ctrl_dead)
+		return -EIO;
 	m[0] = class;
 	m[1] = cmd;
 	memcpy(m + 2, data, n);
@@ -364,8 +366,12 @@ static int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *
 		return -EIO;
 	virtq_kick(&v->ctrl);
 	while (!virtq_get(&v->ctrl, &len)) {
-		if (clock_ns() > deadline || atomic_load_explicit(&v->vd.broken, memory_order_relaxed))
+		if (clock_ns() > deadline || atomic_load_explicit(&v->vd.broken, memory_order_relaxed)) {
+			/* It may still read the command, so there is no other one. */
+			v->ctrl_dead = true;
+			pr_warn("net: %s: the control queue does not answer and is not used", v->name);
 			return -ETIMEDOUT;
+		}
 		thread_sleep_until(clock_ns() + 50 * NSEC_PER_USEC, false);
 	}
 	return __atomic_load_n(&m[32], __ATOMIC_ACQUIRE) == 0 ? 0 : -EIO;

@@ -66,6 +66,7 @@ struct vnet {
 	unsigned nr_pairs;
 	struct vnet_queue *queues;
 	struct virtq ctrl;         /* used by the start-up thread only */
+	bool ctrl_dead;            /* a command was not answered in time */
 	uint8_t command[64];
 	struct work config_work;
 };
