@@ -188,6 +188,16 @@ int vfs_mkdir(const char *path, unsigned mode);
 int vfs_mkdir_parents(const char *path, unsigned mode); /* and what is missing above it; existing is fine */
 int vfs_symlink(const char *target, const char *path);
 int vfs_mknod(const char *path, unsigned mode, uint64_t rdev);
+
+/*
+ * Names of AF_UNIX sockets (fs/socket_node.c); relative to the caller's directory.
+ * Both give the node's entry, referenced; it may sleep to put it.  The inode tells
+ * which node it is as long as the entry is held, also after it was unlinked.
+ */
+int vfs_socket_make(const char *path, struct dentry **out); /* -EADDRINUSE: something is there; … */
+int vfs_socket_find(const char *path, struct dentry **out); /* -ECONNREFUSED: no socket; -EACCES; … */
+struct inode *vfs_socket_inode(const struct dentry *d);
+void vfs_socket_put(struct dentry *d); /* NULL is fine */
 /* exec: forbids writing while the file runs.  0 or -ETXTBSY. */
 int file_deny_write(struct file *f);
 void file_allow_write(struct file *f);

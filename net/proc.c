@@ -99,15 +99,6 @@ static int show_if_inet6(struct seq *s, void *arg)
 	return 0;
 }
 
-/* Tables that are empty here: readers want their first line. */
-static int show_header(struct seq *s, void *arg)
-{
-	seq_printf(s, "%s\n", (const char *)arg);
-	return 0;
-}
-
-#define UNIX_HEADER  "Num       RefCount Protocol Flags    Type St Inode Path"
-
 void net_init(void)
 {
 	int err = 0;
@@ -122,7 +113,6 @@ void net_init(void)
 	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,
 				     NR_NET_STATS);
 	err |= proc_register("net/if_inet6", 0444, show_if_inet6, NULL, NULL);
-	err |= proc_register("net/unix", 0444, show_header, NULL, (void *)UNIX_HEADER);
 	if (err)
 		pr_warn("net: files in /proc are missing (no memory)");
 }

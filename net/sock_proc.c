@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/net/{udp,udp6,raw,raw6,sockstat,sockstat6}: datagram sockets and sums, formats of Linux. */
+/* /proc/net/{udp,udp6,raw,raw6,unix,sockstat,sockstat6}: sockets but TCP's, and sums, formats of Linux. */
 #include "net/ether.h"
 #include "net/dgram.h"
 #include "net/frag.h"
 #include "net/sock_info.h"
 #include "net/sock_proc.h"
 #include "net/tcp.h"
+#include "net/unix.h"
 #include "fs/vfs.h"
 
 struct table {
@@ -130,12 +131,36 @@ static int show_sockstat6(struct seq *s, void *arg)
 	return 0;
 }
 
+static void unix_line(struct unix_sock *u, void *arg)
+{
+	bool listens = atomic_load_explicit(&u->listening, memory_order_relaxed);
+	bool connected = atomic_load_explicit(&u->connected, memory_order_relaxed);
+
+	seq_printf(arg, "%016x: %08X 00000000 %08X %04X %02X %5u", 0,
+		   (unsigned)atomic_load_explicit(&u->refs, memory_order_relaxed), listens ? 0x10000 : 0,
+		   (unsigned)u->sk.type, connected ? 3 : 1, u->sk.ino);
+	if (u->name_len > 2 && u->name.path[0])
+		seq_printf(arg, " %.*s", (int)u->name_len - 2, u->name.path);
+	else if (u->name_len > 3) /* abstract: the leading zero byte is shown as @ */
+		seq_printf(arg, " @%.*s", (int)u->name_len - 3, u->name.path + 1);
+	seq_printf(arg, "\n");
+}
+
+static int show_unix(struct seq *s, void *arg)
+{
+	(void)arg;
+	seq_printf(s, "Num       RefCount Protocol Flags    Type St Inode Path\n");
+	unix_for_each(unix_line, s);
+	return 0;
+}
+
 int sock_proc_init(void)
 {
 	return proc_register("net/udp", 0444, show_dgram, NULL, (void *)AF_INET) |
 	       proc_register("net/udp6", 0444, show_dgram, NULL, (void *)AF_INET6) |
 	       proc_register("net/raw", 0444, show_dgram, NULL, (void *)(AF_INET | 256)) |
 	       proc_register("net/raw6", 0444, show_dgram, NULL, (void *)(AF_INET6 | 256)) |
+	       proc_register("net/unix", 0444, show_unix, NULL, NULL) |
 	       proc_register("net/sockstat", 0444, show_sockstat, NULL, NULL) |
 	       proc_register("net/sockstat6", 0444, show_sockstat6, NULL, NULL);
 }

@@ -86,6 +86,26 @@ __weak int copy_from_user(void *dst, const void *src, size_t n)
 __weak void fput(struct file *f)
 {
 }
+struct dentry;
+__weak struct sock *file_to_sock(struct file *f)
+{
+	return NULL;
+}
+__weak int vfs_socket_make(const char *path, struct dentry **out)
+{
+	return -EACCES;
+}
+__weak int vfs_socket_find(const char *path, struct dentry **out)
+{
+	return -ENOENT;
+}
+__weak struct inode *vfs_socket_inode(const struct dentry *d)
+{
+	return NULL;
+}
+__weak void vfs_socket_put(struct dentry *d)
+{
+}
 
 /* Pseudo-random byte at each position of a stream. */
 static inline uint8_t pattern(uint64_t seed, uint64_t pos)

@@ -4,7 +4,7 @@
  * (differential test), many CPUs change one tree, descriptor tables are shared,
  * pipes lose and mix nothing, everything comes back.
  *
- * SOURCES: tests/host/fs_host.c fs/anon.c fs/attr.c fs/chrdev.c fs/dcache.c fs/dirops.c fs/eventpoll.c fs/file.c fs/files.c fs/fs_context.c fs/initramfs.c fs/inode.c fs/inotify.c fs/locks.c fs/mount.c fs/namei.c fs/open.c fs/pipe.c fs/poll.c fs/ramfs.c fs/ramfs_file.c fs/rw.c fs/sendfile.c fs/sys_fd.c fs/sys_path.c fs/sys_stat.c mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/iov.c
+ * SOURCES: tests/host/fs_host.c fs/anon.c fs/attr.c fs/chrdev.c fs/dcache.c fs/dirops.c fs/eventpoll.c fs/file.c fs/files.c fs/fs_context.c fs/initramfs.c fs/inode.c fs/inotify.c fs/locks.c fs/mount.c fs/namei.c fs/open.c fs/pipe.c fs/poll.c fs/ramfs.c fs/ramfs_file.c fs/rw.c fs/sendfile.c fs/socket_node.c fs/sys_fd.c fs/sys_path.c fs/sys_stat.c mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/slab.c mm/slab_slow.c mm/kmalloc.c mm/page_index.c mm/iov.c
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -89,6 +89,14 @@ def test_udp_calls(run, udp):
     assert done.out.splitlines() == ["udp: right"], done.out
 
 
+def test_unix(run):
+    """AF_UNIX names are nodes of the file system; sockets that only hold each other go."""
+    unix = build("unix")
+    assert subprocess.run([unix], check=False, stdout=subprocess.PIPE).stdout == b"unix: right\n"
+    done = run("/unix cycles && test ! -s /tmp/name", "--add", f"{unix}:/unix")
+    assert done.status == 0 and done.out.splitlines() == ["unix: right"], done.out
+
+
 def test_datagrams(udp):
     """UDP datagrams of nearly 64 KiB, to the guest and back."""
     lines, host = tap(
