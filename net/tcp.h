@@ -236,8 +236,8 @@ struct tcp_sock {
 
 	/* Counts for TCP_INFO. [o] */
 	uint32_t total_retrans;
-	uint64_t bytes_in, bytes_acked_total, delivered;
-	uint32_t dsacks;
+	uint64_t bytes_in, bytes_acked_total, delivered, bytes_sent, bytes_retrans, last_data_ns;
+	uint32_t dsacks, ofo_in, data_segs_in, data_segs_out;
 	uint32_t segs_in, segs_out;
 
 	struct list_head accept_link; /* listener's lock */

@@ -88,6 +88,7 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 		break;
 	case TCP_NOTSENT_LOWAT:
 		tp->notsent_lowat = (unsigned)v;
+		tp->wake_wr = true;
 		break;
 	case TCP_WINDOW_CLAMP:
 		break; /* the receive buffer bounds the window */
@@ -96,55 +97,6 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 	}
 	tcp_release(tp);
 	return ret;
-}
-
-void tcp_fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
-{
-	uint64_t now = clock_ns();
-
-	memset(i, 0, sizeof(*i));
-	i->state = (uint8_t)tcp_state(tp);
-	i->ca_state = tp->ca == CA_OPEN ? 0 : tp->ca == CA_CWR ? 2 : tp->ca == CA_RECOVERY ? 3 : 4;
-	i->retransmits = tp->retries;
-	i->probes = tp->probes_out;
-	i->backoff = tp->backoff;
-	i->options = (tp->opts & TCP_OPT_TS ? 1 : 0) | (tp->opts & TCP_OPT_SACKOK ? 2 : 0) |
-		     (tp->opts & TCP_OPT_WSCALE ? 4 : 0);
-	i->wscale = (uint8_t)(tp->snd_wscale | tp->rcv_wscale << 4);
-	i->rto = (uint32_t)(tp->rto / 1000);
-	i->ato = TCP_DELACK / 1000;
-	i->snd_mss = tp->mss;
-	i->rcv_mss = tp->mss;
-	if (i->state == TCP_LISTEN) {
-		i->unacked = tcp_accept_waiting(tp, &i->sacked);
-		return;
-	}
-	if (tp->mss) {
-		i->unacked = (tp->snd_nxt - tp->snd_una + tp->mss - 1) / tp->mss;
-		i->sacked = tp->sacked / tp->mss;
-		i->lost = tp->lost / tp->mss;
-		i->retrans = tp->retrans / tp->mss;
-		i->snd_cwnd = max(tp->cwnd / tp->mss, 1u);
-		i->snd_ssthresh = tp->ssthresh / tp->mss;
-	}
-	i->last_data_sent = (uint32_t)((now - tp->last_tx_ns) / NSEC_PER_MSEC);
-	i->last_data_recv = (uint32_t)((now - tp->last_rx_ns) / NSEC_PER_MSEC);
-	i->last_ack_recv = i->last_data_recv;
-	i->pmtu = tp->dev ? ip_path_mtu(tp->dev, &tp->ep.raddr) : 0;
-	i->rcv_ssthresh = tp->rcv_wnd_last;
-	i->rtt = (uint32_t)(tp->srtt / 1000);
-	i->rttvar = (uint32_t)(tp->rttvar / 1000);
-	i->min_rtt = (uint32_t)(tp->min_rtt / 1000);
-	i->advmss = tp->adv_mss;
-	i->reordering = 3;
-	i->rcv_space = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed) / 2;
-	i->total_retrans = tp->total_retrans;
-	i->bytes_acked = tp->bytes_acked_total;
-	i->bytes_received = tp->bytes_in;
-	i->segs_out = tp->segs_out;
-	i->segs_in = tp->segs_in;
-	i->notsent_bytes = tp->write_seq - tp->snd_nxt;
-	i->snd_wnd = tp->snd_wnd;
 }
 
 int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)

@@ -273,8 +273,14 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		p->off = seg->off;
 		p->len = seg->len;
 		pdata_get(seg->data);
-		if (seg->len > tp->mss)
+		if (seg->len > tp->mss) {
 			p->gso_size = (uint16_t)tp->mss; /* the device cuts it */
+			tp->data_segs_out += (seg->len - 1) / tp->mss;
+		}
+		tp->data_segs_out++;
+		tp->bytes_sent += seg->len;
+		if (unlikely(seg->tx))
+			tp->bytes_retrans += seg->len;
 		if (seg->link.next == &tp->txq || (seg->flags & SEG_PUSH))
 			flags |= TH_PSH;
 		if (unlikely(tp->urg_send)) {
@@ -538,6 +544,8 @@ static void idle_restart(struct tcp_sock *tp, uint64_t now)
 static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
 {
 	tp->probe_byte = false;
+	if (unlikely(tp->notsent_lowat)) /* who polls may write more now */
+		tp->wake_wr = true;
 	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
 	tp->snd_nxt = seg_end(s);
 	if (s->len < tp->mss || (s->len > tp->mss && s->len % tp->mss))

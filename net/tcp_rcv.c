@@ -154,6 +154,7 @@ static void ofo_insert(struct tcp_sock *tp, struct pbuf *p)
 	uint32_t end = p->tcp.seq + p->len;
 
 	net_count(tcp_ofo);
+	tp->ofo_in++;
 	if (tp->ofo.count >= TCP_OFO_MAX)
 		goto drop;
 	/* Most segments belong at the end. */
@@ -194,6 +195,8 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	uint32_t end = p->tcp.seq + p->len, edge = tp->rcv_adv;
 	bool packed;
 
+	tp->data_segs_in++;
+	tp->last_data_ns = now;
 	if (seq_leq(end, tp->rcv_nxt)) { /* old: acknowledge at once (and say which, RFC 2883) */
 		tp->dsack_start = p->tcp.seq;
 		tp->dsack_end = end;
