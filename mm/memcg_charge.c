@@ -411,19 +411,33 @@ void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind)
 	uncharge(o, bytes, kind);
 }
 
+/* From the stock of this CPU, with credit, if it gives any now; else just the pages. */
+static __always_inline unsigned charge_ahead(struct stock_cpu *s, struct stock_entry *e,
+					     unsigned pages)
+{
+	unsigned ahead = atomic_load_explicit(&e->credit, memory_order_relaxed);
+	uint64_t bytes = (uint64_t)(pages + ahead) << PAGE_SHIFT;
+
+	return likely(ahead && charge_fast(s, e, bytes, MEMCG_SOCK)) ? pages + ahead : 0;
+}
+
+static __noinline unsigned charge_sock_again(struct owner *o, unsigned pages, unsigned flags)
+{
+	struct stock_cpu *s = &this_cpu(stock_cpu);
+	struct stock_entry *e = s->last == o ? NULL : stock_look(s, o);
+	unsigned got = e ? charge_ahead(s, e, pages) : 0;
+
+	if (got)
+		return got;
+	return memcg_charge(o, pages, MEMCG_SOCK, flags) ? 0 : pages;
+}
+
 unsigned memcg_charge_sock(struct owner *o, unsigned pages, unsigned flags)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
-	struct stock_entry *e = stock_find(s, o);
+	unsigned got = likely(s->last == o) ? charge_ahead(s, s->last_entry, pages) : 0;
 
-	if (likely(e)) {
-		unsigned ahead = atomic_load_explicit(&e->credit, memory_order_relaxed);
-		uint64_t bytes = (uint64_t)(pages + ahead) << PAGE_SHIFT;
-
-		if (likely(ahead && charge_fast(s, e, bytes, MEMCG_SOCK)))
-			return pages + ahead;
-	}
-	return memcg_charge(o, pages, MEMCG_SOCK, flags) ? 0 : pages;
+	return likely(got) ? got : charge_sock_again(o, pages, flags);
 }
 
 unsigned memcg_sock_credit(struct owner *o)

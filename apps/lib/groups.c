@@ -16,9 +16,9 @@
 #define PARENT	  "groups"
 #define FEW	  10  /* groups to compare with */
 #define READS	  51 /* of memory.stat in a batch */
-#define BATCHES	  24
+#define BATCHES	  40
 #define REST_US	  300000 /* before reading: what the walk left to be freed after grace periods is freed */
-#define PAUSE_US  20000 /* between batches */
+#define PAUSE_US  30000 /* between batches */
 #define PAGE	  4096
 #define PATH_SIZE 64
 
