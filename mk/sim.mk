@@ -47,6 +47,7 @@ $(O)/sim/$(1): $(patsubst %.c,$(O)/sim/$(1).obj/%.o,$(SIM_CORE) $(2)) $$(SIM_RES
 	$$(Q)$$(SIM_CC) -no-pie -o $$@ $$^ -lm
 endef
 $(eval $(call SIM_PROGRAM,recipe,tests/sim/recipe.c $(SIM_LIB),))
+$(eval $(call SIM_PROGRAM,walk,tests/sim/walk.c $(SIM_LIB),))
 $(eval $(call SIM_PROGRAM,explore,$(SIM_EXPLORE),$(SIM_SMALL)))
 # The same with faults to choose from (kernel/plant.h).
 $(eval $(call SIM_PROGRAM,explore-planted,$(SIM_EXPLORE),$(SIM_SMALL) -DTALLY_PLANT))
