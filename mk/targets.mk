@@ -58,3 +58,34 @@ c2c: $(O)/tally.elf $(O)/plugin/cachelines.so $(O)/sim/recipe
 		$(if $(JSON),--json $(JSON))
 	@printf '\nThe same on 72 simulated CPUs that run at the same time (make sim):\n'
 	$(Q)$(O)/sim/recipe --sharing
+
+REPORT_PRESETS ?= linux-6.0,linux-6.1,linux-6.16,tally
+REPORT_RUN     := $(TALLY) experiment
+REPORT_FILES   := $(addprefix $(O)/report/,sim bench recipe layout batch uncharge perf0 perf60 perf200 perfrows groups walk)
+
+.PHONY: report $(REPORT_FILES)
+## make report        $(O)/report.html: one page with plots of all that is measured (QUICK=1;
+##                    RECORDS="a.json b.json" shows these instead of measuring)
+report: $(if $(RECORDS),,$(REPORT_FILES))
+	$(Q)tools/report --out $(O)/report.html $(or $(RECORDS),$(addsuffix .json,$(REPORT_FILES)))
+
+ifneq ($(filter report,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+$(REPORT_FILES): $(O)/tally.elf $(PLUGINS) | $(O)/report/
+$(O)/report/:
+	@mkdir -p $@
+$(O)/report/sim $(O)/report/bench:
+	$(Q)$(MAKE) --no-print-directory $(@F) JSON=$@.json QUICK=$(QUICK) >/dev/null
+$(O)/report/recipe:
+	$(Q)$(REPORT_RUN) recipe -n $(CLIENTS) -l $(SECS) -r $(ROUNDS) --presets $(REPORT_PRESETS) --smp $(CPUS) --json $@.json
+$(O)/report/layout $(O)/report/batch $(O)/report/uncharge:
+	$(Q)$(REPORT_RUN) $(@F) -n 2 -l $(SECS) -r $(ROUNDS) --smp 2 --json $@.json
+$(O)/report/perf0 $(O)/report/perf60 $(O)/report/perf200:
+	$(Q)$(REPORT_RUN) perfswitch --pmus $(@F:perf%=%) --smp 2 --plugin insns --json $@.json
+$(O)/report/perfrows:
+	$(Q)$(REPORT_RUN) perfswitch --smp 2 --json $@.json
+$(O)/report/groups:
+	$(Q)$(REPORT_RUN) groups -n $(if $(QUICK),10000,100000) --smp $(CPUS) --json $@.json
+$(O)/report/walk:
+	$(Q)$(REPORT_RUN) walk $(if $(QUICK),--passes 2) --smp 2 --json $@.json
