@@ -184,3 +184,21 @@ def test_table(capsys):
     row = next(line for line in out.splitlines() if line.startswith("tally"))
     assert "12 345.6" in row and "2.80" in row and row.endswith("-")
     assert "commit abc" in out and "take turns" in out
+
+
+def test_report(tmp_path):
+    """One page from records: a section for what is there, a sentence for what is not readable."""
+    records = tmp_path / "records.json"
+    page = tmp_path / "page.html"
+    records.write_text("".join(json.dumps({"record": "sim-walk", "walk": walk, "cpus": cpus, "seconds": seconds, "machine": "sim"})
+                               + "\n" for walk, cpus, seconds in (("spin", 4, 1.5), ("spin", 72, 99), ("rcu", 4, 1), ("rcu", 72, 1))))
+    report = os.path.join(ROOT, "tools", "report")
+    done = subprocess.run([report, "--out", str(page), str(records)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text()
+    assert text.count("<svg") == 1 and "make sim" in text and "simulated CPUs" in text
+    records.write_text("not a record\n")
+    done = subprocess.run([report, "--out", str(page), str(records)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "records.json:1: one JSON object a line expected" in done.stderr
+    done = subprocess.run([report, "--out", str(page), "/none"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "no such file: /none" in done.stderr
