@@ -232,6 +232,13 @@ static __always_inline void stock_bump(_Atomic uint64_t *c, uint64_t n)
 
 /* Allocates the tables.  false without memory. */
 bool stock_init(void);
+/* May CPU @cpu have entries of @a's subtree?  If it may not, it has none and never had. */
+static inline bool stock_may_hold(struct account *a, unsigned cpu)
+{
+	unsigned bit = cpu % HOLDER_BITS;
+
+	return atomic_load_explicit(&a->holders[bit / 64], memory_order_seq_cst) >> bit % 64 & 1;
+}
 
 /**
  * stock_entry_get - this CPU's entry of an open owner, made if there is none
@@ -262,6 +269,8 @@ void stock_forget(struct stock_cpu *s, struct owner *o);
 void stock_sweep(struct account *top, struct owner *only);
 /* The last user of @o has left: its stock and remainder go back. Under RCU. */
 void stock_return_owner(struct owner *o);
+/* ---- sums (mm/stock_sum.c) ---- */
+
 /* Sum of the statistics that entries under @a hold; see memcg_stat_read(). Under RCU. */
 void stock_sum_deltas(struct account *a, int64_t out[NR_MEMCG_STATS]);
 uint64_t stock_fold_seq_sum(bool *busy);
