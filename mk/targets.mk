@@ -29,10 +29,11 @@ plugins: $(PLUGINS)
 
 all: $(PLUGINS)
 
-$(O)/plugin/%.so: tools/plugin/%.c
+$(O)/plugin/%.so: tools/plugin/%.c $(wildcard tools/plugin/lib/*)
 	@mkdir -p $(@D)
 	@echo "  PLUGIN  $@"
-	$(Q)gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -o $@ $<
+	$(Q)gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror -I. -fPIC -shared -fvisibility=hidden -o $@ $< \
+		tools/plugin/lib/symbols.c
 
 FLAME_CPUS ?= 8
 FLAME_RUN  ?= experiment recipe -n 4 -l $(if $(QUICK),2,10) -r 1

@@ -2,7 +2,7 @@
 /*
  * QEMU TCG plugin: which cache lines of the kernel move between CPUs.
  *
- * Arguments: symbols=FILE (as insns.c's), out=FILE, top=N (lines reported, 80).
+ * Arguments: symbols=FILE, out=FILE (lib/symbols.h), top=N (lines reported, 80).
  * Between the guest's marks (kernel/mark.c) every load and store that kernel
  * code makes to kernel memory goes through a model of who holds a line: one
  * writer, or any number of readers.  An access that needs the line from another
@@ -15,9 +15,6 @@
  * meet than on a real machine; which words of which line meet is the same.
  *
  * Locks: one per set of lines, held for a few dozen instructions.
- *
- * The declarations are those of QEMU's plugin interface, version 1 (QEMU 6.0
- * and later; checked with 7.2).
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,40 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-typedef uint64_t qemu_plugin_id_t;
-typedef uint32_t qemu_plugin_meminfo_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_CB_RW_REGS };
-enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-					   void (*cb)(qemu_plugin_id_t, struct qemu_plugin_tb *));
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
-					    void (*cb)(unsigned, void *),
-					    enum qemu_plugin_cb_flags flags, void *arg);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
-				      void (*cb)(unsigned, qemu_plugin_meminfo_t, uint64_t, void *),
-				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw rw,
-				      void *arg);
-bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*cb)(qemu_plugin_id_t, void *),
-				    void *arg);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+#include "tools/plugin/lib/qemu.h"
+#include "tools/plugin/lib/symbols.h"
 
 EXPORT int qemu_plugin_version = 1;
-EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv);
 
-#define KERNEL_HALF 0xffff800000000000ULL
 /* Device registers (arch/x86_64/machine.h): no cache holds them. */
 #define MMIO_START  0xfffffe0000000000ULL
 #define MMIO_END    0xffffffff80000000ULL
-#define MARKS	    8
-#define MARK_END    MARKS
 #define LINE	    64
 #define WORDS	    (LINE / 8)
 #define MOST_CPUS   1024
@@ -67,78 +38,10 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, 
 #define SETS	    (1u << 16)
 #define WAYS	    8
 
-/* ---- symbols ---- */
-
-struct symbol {
-	uint64_t start, end;
-	char *name;
-	int mark;
-};
-
-static struct symbol *symbols;
-static size_t nr_symbols;
-
-static int mark_of(const char *name)
-{
-	if (!strcmp(name, "tally_mark_end"))
-		return MARK_END;
-	if (!strncmp(name, "tally_mark_", 11) && name[11] >= '0' && name[11] < '0' + MARKS &&
-	    !name[12])
-		return name[11] - '0';
-	return -1;
-}
-
-static int read_symbols(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	unsigned long long start, size;
-	char name[200];
-
-	if (!f)
-		return -1;
-	while (fscanf(f, "%llx %llx %199s", &start, &size, name) == 3) {
-		if (start < KERNEL_HALF)
-			continue;
-		if (nr_symbols % 1024 == 0) {
-			void *more = realloc(symbols, (nr_symbols + 1024) * sizeof(*symbols));
-
-			if (!more)
-				break;
-			symbols = more;
-		}
-		symbols[nr_symbols++] = (struct symbol){ start, start + size, strdup(name),
-							 mark_of(name) };
-	}
-	fclose(f);
-	for (size_t i = 0; i < nr_symbols; i++) {
-		uint64_t next = i + 1 < nr_symbols ? symbols[i + 1].start : symbols[i].start + 4096;
-
-		if (symbols[i].end == symbols[i].start || symbols[i].end > next)
-			symbols[i].end = next;
-	}
-	return nr_symbols ? 0 : -1;
-}
-
-/* Index of the function at @addr, or nr_symbols. */
-static size_t find(uint64_t addr)
-{
-	size_t lo = 0, hi = nr_symbols;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (symbols[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < nr_symbols && symbols[lo].start <= addr ? lo : nr_symbols;
-}
-
 /* ---- lines ---- */
 
 struct touch {
-	uint32_t symbol; /* index + 1; 0: free */
+	uint32_t symbol; /* SYM_USER: free, as no program is watched */
 	uint32_t reads, writes, transfers;
 };
 
@@ -225,7 +128,7 @@ static struct touch *touch_of(struct line *l, uint32_t symbol)
 	return &l->by[FUNCTIONS];
 }
 
-/* @arg: index of the function + 1 */
+/* @arg: index of the function */
 static void on_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t addr, void *arg)
 {
 	bool store = qemu_plugin_mem_is_store(info), moved;
@@ -295,7 +198,7 @@ static void put_line(const struct line *l)
 		if (!t->reads && !t->writes)
 			continue;
 		fprintf(out, "%s[\"%s\", %u, %u, %u]", comma,
-			t->symbol ? symbols[t->symbol - 1].name : "(others)", t->reads, t->writes,
+			t->symbol != SYM_USER ? symbols[t->symbol].name : "(others)", t->reads, t->writes,
 			t->transfers);
 		comma = ", ";
 	}
@@ -382,13 +285,13 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 		if (addr < KERNEL_HALF)
 			return; /* a program's memory is its own affair */
-		s = find(addr);
-		if (s < nr_symbols && symbols[s].mark >= 0 && addr == symbols[s].start)
+		s = symbol_at(addr);
+		if (is_mark(s, addr))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_mark, QEMU_PLUGIN_CB_NO_REGS,
 							       (void *)(intptr_t)symbols[s].mark);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW,
-						 (void *)(uintptr_t)(s < nr_symbols ? s + 1 : 0));
+						 (void *)(uintptr_t)s);
 	}
 }
 
@@ -405,25 +308,15 @@ static void at_exit(qemu_plugin_id_t id, void *arg)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc, char **argv)
 {
-	const char *table = NULL, *result = NULL;
-
 	(void)info;
-	for (int i = 0; i < argc; i++) {
-		if (!strncmp(argv[i], "symbols=", 8))
-			table = argv[i] + 8;
-		else if (!strncmp(argv[i], "out=", 4))
-			result = argv[i] + 4;
-		else if (!strncmp(argv[i], "top=", 4))
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "top=", 4))
 			top = (unsigned)atoi(argv[i] + 4);
-	}
-	if (!table || !result) {
-		fprintf(stderr, "cachelines: arguments symbols=FILE,out=FILE are needed\n");
+	if (plugin_open("cachelines", argc, argv, &out) < 0)
 		return 1;
-	}
 	sets = calloc(SETS, sizeof(*sets));
-	out = fopen(result, "w");
-	if (!sets || !out || read_symbols(table) < 0) {
-		fprintf(stderr, "cachelines: cannot read %s or write %s\n", table, result);
+	if (!sets) {
+		fprintf(stderr, "cachelines: no memory\n");
 		return 1;
 	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
