@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scheduler: per-CPU run queues, wake-ups through inboxes, placement.
+ * The scheduler: per-CPU run queues, inboxes, switches.
  *
  * A CPU's queue is touched by that CPU alone, interrupts off.  Everybody else
  * pushes woken threads to its inbox (compare and swap) and interrupts it only
@@ -14,17 +14,9 @@
  * waker pushes and then reads will_look.  Both are sequentially consistent, so
  * one of them sees the other.  The waker that turns 0 into 1 sends the kick.
  *
- * Whoever makes a sleeping thread RUNNABLE queues it if it was PARKED (see
- * kernel/thread.h).  A parked thread may still be on its way off its CPU
- * (on_cpu); then it goes into that CPU's inbox, which is looked at only after
- * the switch.
- *
- * Placement: the CPU it ran on if that idles, else an idle CPU near it, else
- * the CPU it ran on.  A CPU with more than one thread hands the surplus to idle
- * CPUs at its tick and when it switches, and to less loaded ones at its tick;
- * nobody steals.
+ * Which CPU a thread goes to: kernel/sched_place.c.
  */
-#include "kernel/sched.h"
+#include "kernel/sched_int.h"
 
 #include "kernel/counts.h"
 #include "kernel/log.h"
@@ -47,61 +39,6 @@ PARAM_UINT("sched.slice_us", slice_us, 100, 1000000, PARAM_RW,
 /* A program alone on its CPU needs no tick; this one only tells user from system time. */
 #define SAMPLE_NS (50 * NSEC_PER_MSEC)
 
-#define BALANCE_LOOKS 64u /* CPUs whose load is read, per tick of a CPU with threads waiting */
-
-/* One bit per idle CPU; a waker clears it to claim the CPU. */
-static _Atomic uint64_t idle_cpus[MAX_CPUS / 64] __cacheline_aligned;
-
-static bool allowed_on(const struct thread *t, unsigned cpu)
-{
-	return __atomic_load_n(&t->affinity[cpu / 64], __ATOMIC_RELAXED) >> (cpu % 64) & 1;
-}
-
-static bool claim_idle(unsigned cpu)
-{
-	uint64_t bit = 1ULL << (cpu % 64);
-
-	if (!(atomic_load_explicit(&idle_cpus[cpu / 64], memory_order_relaxed) & bit))
-		return false;
-	return atomic_fetch_and_explicit(&idle_cpus[cpu / 64], ~bit, memory_order_acq_rel) & bit;
-}
-
-/* Claims an idle CPU that @t may use, from @near upwards and around.  Return: -1 if there is none. */
-static int claim_any_idle(const struct thread *t, unsigned near)
-{
-	unsigned words = DIV_ROUND_UP(nr_cpus, 64);
-
-	for (unsigned i = 0; i < words; i++) {
-		unsigned w = (near / 64 + i) % words, shift = i ? 0 : near % 64;
-		uint64_t idle = atomic_load_explicit(&idle_cpus[w], memory_order_relaxed) &
-				__atomic_load_n(&t->affinity[w], __ATOMIC_RELAXED);
-
-		while (idle) {
-			uint64_t turned = shift ? idle >> shift | idle << (64 - shift) : idle;
-			unsigned b = ((unsigned)__builtin_ctzll(turned) + shift) % 64;
-
-			if (claim_idle(w * 64 + b))
-				return (int)(w * 64 + b);
-			idle &= ~(1ULL << b);
-		}
-	}
-	return -1;
-}
-
-static unsigned first_allowed(const struct thread *t)
-{
-	for_each_cpu(cpu)
-		if (allowed_on(t, cpu))
-			return cpu;
-	return 0; /* cannot be: thread_set_affinity() leaves at least one */
-}
-
-/* Runs behind what is queued; pinned kernel threads (timers, work) run next. */
-static bool is_urgent(const struct thread *t)
-{
-	return atomic_load_explicit(&t->flags, memory_order_relaxed) & THREAD_F_PINNED;
-}
-
 /* This CPU, interrupts off: curr may run for one more slice, as others wait. */
 static void arm_slice(struct run_queue *rq, uint64_t now)
 {
@@ -114,7 +51,7 @@ static void arm_slice(struct run_queue *rq, uint64_t now)
 
 static void queue_local(struct run_queue *rq, struct thread *t)
 {
-	if (is_urgent(t)) {
+	if (sched_is_urgent(t)) {
 		list_add(&t->run_link, &rq->queue);
 		if (rq->curr != rq->idle)
 			atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
@@ -122,6 +59,15 @@ static void queue_local(struct run_queue *rq, struct thread *t)
 		list_add_tail(&t->run_link, &rq->queue);
 	}
 	rq->nr++;
+}
+
+void sched_queue_here(struct thread *t)
+{
+	struct run_queue *rq = &this_cpu(run_queue);
+
+	queue_local(rq, t);
+	if (rq->curr != rq->idle)
+		arm_slice(rq, 0);
 }
 
 /* This CPU, interrupts off.  Return: true if something came. */
@@ -155,162 +101,6 @@ static void look_no_more(struct run_queue *rq)
 	take_inbox(rq);
 }
 
-static void push_remote(struct thread *t, unsigned cpu, bool claimed)
-{
-	struct run_queue *rq = &per_cpu(run_queue, cpu);
-	struct thread *head = atomic_load_explicit(&rq->inbox, memory_order_relaxed);
-	int no = 0;
-	bool urgent = is_urgent(t);
-
-	do {
-		t->inbox_next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&rq->inbox, &head, t, memory_order_seq_cst,
-							memory_order_relaxed));
-	/* @t may run, and end, from here on. */
-	if (claimed || urgent)
-		atomic_store_explicit(&rq->will_look, 1, memory_order_relaxed);
-	else if (atomic_load_explicit(&rq->will_look, memory_order_seq_cst) ||
-		 !atomic_compare_exchange_strong_explicit(&rq->will_look, &no, 1,
-							  memory_order_seq_cst,
-							  memory_order_relaxed))
-		return;
-	count_add(&this_cpu(run_queue).kicks, 1);
-	arch_kick(cpu);
-}
-
-/* @t is RUNNABLE and in no queue; the caller has the right to queue it. */
-static void enqueue(struct thread *t)
-{
-	bool stays = is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_acquire);
-	unsigned last = atomic_load_explicit(&t->cpu, memory_order_relaxed), cpu = last;
-	bool claimed = (stays || allowed_on(t, last)) && claim_idle(last);
-	irqstate_t irq;
-	int idle;
-
-	if (!claimed && !stays) {
-		idle = claim_any_idle(t, last);
-		if (idle >= 0) {
-			cpu = (unsigned)idle;
-			claimed = true;
-		} else if (!allowed_on(t, last)) {
-			cpu = first_allowed(t);
-		}
-		if (cpu != last) {
-			atomic_store_explicit(&t->cpu, cpu, memory_order_relaxed);
-			atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
-		}
-	}
-	if (cpu != last)
-		trace(sched_migrate, (uint64_t)t->tid, last, cpu);
-	trace(sched_wakeup, (uint64_t)t->tid, cpu);
-	if (cpu != cpu_id()) {
-		push_remote(t, cpu, claimed);
-		return;
-	}
-	irq = irq_save();
-	struct run_queue *rq = &this_cpu(run_queue);
-	queue_local(rq, t);
-	if (rq->curr != rq->idle)
-		arm_slice(rq, 0);
-	irq_restore(irq);
-}
-
-bool thread_wake_state(struct thread *t, unsigned state_mask)
-{
-	int s;
-
-	/* The sleeper sets its state, then reads the condition; the caller changed that before. */
-	atomic_thread_fence(memory_order_seq_cst);
-	s = atomic_load_explicit(&t->state, memory_order_relaxed);
-	do {
-		if (!(state_mask & (1u << (s & ~THREAD_PARKED))))
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&t->state, &s, THREAD_RUNNABLE,
-							memory_order_seq_cst,
-							memory_order_seq_cst));
-	if (s & THREAD_PARKED) {
-		count_add(&this_cpu(run_queue).wakeups, 1);
-		enqueue(t);
-	}
-	return true;
-}
-
-bool thread_wake(struct thread *t)
-{
-	return thread_wake_state(t, 1u << THREAD_INTERRUPTIBLE | 1u << THREAD_UNINTERRUPTIBLE);
-}
-
-bool thread_wake_interruptible(struct thread *t)
-{
-	return thread_wake_state(t, 1u << THREAD_INTERRUPTIBLE | 1u << THREAD_STOPPED);
-}
-
-/* This CPU, interrupts off: threads that wait here go to CPUs that idle. */
-static void push_surplus(struct run_queue *rq)
-{
-	struct thread *t, *next;
-
-	list_for_each_entry_safe(t, next, &rq->queue, run_link) {
-		int cpu;
-
-		if (is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
-			continue;
-		cpu = claim_any_idle(t, cpu_id());
-		if (cpu < 0)
-			return;
-		list_del(&t->run_link);
-		rq->nr--;
-		atomic_store_explicit(&t->cpu, (unsigned)cpu, memory_order_relaxed);
-		atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
-		push_remote(t, (unsigned)cpu, true);
-	}
-}
-
-static unsigned load_of(unsigned cpu)
-{
-	return atomic_load_explicit(&per_cpu(run_queue, cpu).runnable, memory_order_relaxed);
-}
-
-/* The least loaded of the CPUs that @t may use, among at most BALANCE_LOOKS from @first on. */
-static unsigned least_loaded(const struct thread *t, unsigned first)
-{
-	unsigned best = first, least = UINT_MAX;
-
-	for (unsigned i = 0; i < min(nr_cpus, BALANCE_LOOKS); i++) {
-		unsigned cpu = (first + i) % nr_cpus, load = load_of(cpu);
-
-		if (load < least && allowed_on(t, cpu)) {
-			best = cpu;
-			least = load;
-		}
-	}
-	return best;
-}
-
-/*
- * This CPU, interrupts off, at its tick: no CPU idles, but others have less to
- * do.  The thread that would wait longest moves to the least loaded one; if the
- * difference is one, now and then, so that three threads share two CPUs evenly.
- */
-static void balance(struct run_queue *rq)
-{
-	struct thread *t = list_last_entry(&rq->queue, struct thread, run_link);
-	unsigned cpu, load = rq->nr + 1;
-
-	if (is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
-		return;
-	cpu = least_loaded(t, (cpu_id() + 1 + rq->ticks) % nr_cpus);
-	if (cpu == cpu_id() || load_of(cpu) >= load)
-		return;
-	if (load_of(cpu) + 1 == load && rq->ticks % 8)
-		return;
-	list_del(&t->run_link);
-	rq->nr--;
-	atomic_store_explicit(&t->cpu, cpu, memory_order_relaxed);
-	atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
-	push_remote(t, cpu, false);
-}
-
 static void publish_load(struct run_queue *rq)
 {
 	atomic_store_explicit(&rq->runnable, rq->nr + (rq->curr != rq->idle), memory_order_relaxed);
@@ -325,12 +115,12 @@ static struct thread *pick_next(struct run_queue *rq)
 		t = list_first_entry(&rq->queue, struct thread, run_link);
 		list_del(&t->run_link);
 		rq->nr--;
-		if (likely(is_urgent(t) || allowed_on(t, cpu_id())))
+		if (likely(sched_is_urgent(t) || sched_allowed_on(t, cpu_id())))
 			return t;
 		if (atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
 			rq->misplaced = t; /* the one we switch away from */
 		else
-			enqueue(t);
+			sched_enqueue(t);
 	}
 	return rq->idle;
 }
@@ -352,7 +142,7 @@ static enum put put_prev(struct run_queue *rq, struct thread *prev)
 							  memory_order_relaxed))
 			return PUT_PARKED;
 	}
-	if (list_empty(&rq->queue) && (is_urgent(prev) || allowed_on(prev, cpu_id())))
+	if (list_empty(&rq->queue) && (sched_is_urgent(prev) || sched_allowed_on(prev, cpu_id())))
 		return PUT_STAYS;
 	list_add_tail(&prev->run_link, &rq->queue);
 	rq->nr++;
@@ -378,7 +168,7 @@ static void account_switch(struct run_queue *rq, struct thread *next, uint64_t n
 static void wait_for_work(struct run_queue *rq)
 {
 	unsigned cpu = cpu_id();
-	_Atomic uint64_t *word = &idle_cpus[cpu / 64];
+	_Atomic uint64_t *word = &sched_idle_cpus[cpu / 64];
 	uint64_t bit = 1ULL << (cpu % 64);
 
 	rcu_idle_enter();
@@ -436,7 +226,7 @@ void schedule(void)
 	now = clock_ns();
 	if (next != rq->idle) {
 		if (!list_empty(&rq->queue))
-			push_surplus(rq);
+			sched_push_surplus(rq);
 		if (list_empty(&rq->queue) && !rq->slice_armed)
 			look_no_more(rq); /* after prev was parked: its waker may be looking */
 		if (!list_empty(&rq->queue)) {
@@ -475,7 +265,7 @@ void sched_finish_switch(struct thread *prev)
 	rq->misplaced = NULL;
 	atomic_store_explicit(&prev->on_cpu, 0, memory_order_release);
 	if (unlikely(misplaced))
-		enqueue(prev);
+		sched_enqueue(prev);
 	else if (unlikely(dead))
 		thread_reap(prev);
 }
@@ -555,9 +345,9 @@ void sched_tick(bool from_user)
 		return;
 	}
 	rq->ticks++;
-	push_surplus(rq);
+	sched_push_surplus(rq);
 	if (rq->nr)
-		balance(rq);
+		sched_balance(rq);
 	atomic_store_explicit(&rq->curr->need_resched, true, memory_order_relaxed);
 	publish_load(rq);
 	arm_slice(rq, 0);
@@ -590,42 +380,4 @@ void sched_idle_loop(void)
 		irq_enable();
 		schedule();
 	}
-}
-
-void sched_cpu_times(unsigned cpu, struct cpu_times *out)
-{
-	struct run_queue *rq = &per_cpu(run_queue, cpu);
-	struct thread *idle = rq->idle;
-	uint64_t now = clock_ns(), idle_ns;
-
-	memset(out, 0, sizeof(*out));
-	if (!idle)
-		return;
-	idle_ns = atomic_load_explicit(&idle->run_ns, memory_order_relaxed);
-	if (!atomic_load_explicit(&rq->runnable, memory_order_relaxed) &&
-	    now > atomic_load_explicit(&idle->started_at, memory_order_relaxed))
-		idle_ns += now - atomic_load_explicit(&idle->started_at, memory_order_relaxed);
-	out->idle_ns = min(idle_ns, now);
-	out->user_ns = min(atomic_load_explicit(&rq->user_ns, memory_order_relaxed), now - out->idle_ns);
-	out->system_ns = now - out->idle_ns - out->user_ns;
-	out->switches = atomic_load_explicit(&rq->switches, memory_order_relaxed);
-	out->wakeups = atomic_load_explicit(&rq->wakeups, memory_order_relaxed);
-	out->kicks = atomic_load_explicit(&rq->kicks, memory_order_relaxed);
-}
-
-struct thread *sched_running(unsigned cpu)
-{
-	struct run_queue *rq = &per_cpu(run_queue, cpu);
-	struct thread *t = __atomic_load_n(&rq->curr, __ATOMIC_RELAXED);
-
-	return t == rq->idle ? NULL : t;
-}
-
-unsigned sched_nr_running(void)
-{
-	unsigned n = 0;
-
-	for_each_cpu(cpu)
-		n += atomic_load_explicit(&per_cpu(run_queue, cpu).runnable, memory_order_relaxed);
-	return n;
 }

@@ -95,6 +95,35 @@ END
     assert min(mine) >= 1000
 
 
+def test_group_counts_while_variants_change(run, program):
+    """Groups come and go on four CPUs, the way to switch flips all the time: counts are right."""
+    text = """
+        echo +memory > /sys/fs/cgroup/cgroup.subtree_control
+        cat > /tmp/one <<'END'
+g=/sys/fs/cgroup/g$1
+for i in 1 2 3 4; do
+    mkdir $g $g/below
+    perf stat -x , -o /tmp/out$1 -G g$1 -e page-faults,cs sh -c \\
+        "echo \\$\\$ > $g/below/cgroup.procs; perfcount fault $((200 * $1)); perfcount switch 200
+         echo \\$\\$ > /sys/fs/cgroup/cgroup.procs; perfcount fault 50"
+    echo "g$1 $(grep pgfault $g/memory.stat) $(head -1 /tmp/out$1)"
+    rmdir $g/below $g
+done
+END
+        (while [ ! -e /tmp/stop ]; do
+            echo all > /proc/sys/tally/perf/switch; echo active > /proc/sys/tally/perf/switch
+        done) &
+        for n in 1 2 3; do sh /tmp/one $n & all="$all $!"; done
+        wait $all
+        touch /tmp/stop
+    """
+    done = run(text, "--smp", "4", "--add", program)
+    lines = re.findall(r"^g(\d) pgfault (\d+) (\d+),,page_faults", done.out, re.M)
+    assert len(lines) == 12, done.out
+    for n, kernel, perf in lines:
+        assert kernel == perf and int(perf) >= 200 * int(n), done.out
+
+
 def test_charges_are_exact(run, program):
     """A charge per page that a program of a group touches, and one per page table."""
     done = run("""
