@@ -16,7 +16,9 @@
  * that ends the grace period comes from a later one.  Going idle needs release
  * only (readers are over), coming back a full barrier as above.
  *
- * One thread ("krcu") drives all grace periods and runs the callbacks.  It
+ * One thread ("krcu") drives all grace periods and runs the callbacks.  It lets
+ * calls gather for a while, so that a stream of them takes few grace periods: who
+ * waits (synchronize_rcu) and a CPU with many calls end that at once.  It
  * sleeps between looks, longer each time, and never waits for a CPU to answer;
  * a CPU that runs one program without a tick is asked to schedule after a
  * while.  Callbacks wait in per-CPU lists that anybody may empty by exchange.
@@ -33,17 +35,22 @@
 
 #define FIRST_NAP_NS (200 * NSEC_PER_USEC)
 #define LONG_NAP_NS  (10 * NSEC_PER_MSEC)
+#define GATHER_NS    (100 * NSEC_PER_MSEC)
+#define GATHER_CALLS 64 /* of one CPU: enough for a grace period of their own */
 #define ASK_AFTER    3 /* naps before a CPU that stays busy is asked to schedule */
 
 struct rcu_cpu {
 	_Atomic uint64_t counter;         /* written by its CPU */
 	uint64_t snapshot;                /* krcu only; even: done */
+	_Atomic uint32_t nr_calls;        /* about; written by its CPU, set back by krcu */
 	_Atomic(struct rcu_head *) calls; /* newest first */
 } __cacheline_aligned;
 DEFINE_PER_CPU(static struct rcu_cpu, rcu_cpu) __cacheline_aligned = { .counter = 1 };
 
 static _Atomic(struct thread *) krcu;
-static _Atomic bool krcu_asleep;
+enum { AWAKE, IDLE, GATHERING }; /* any call wakes it; only an urgent one does */
+static _Atomic int krcu_state;
+static _Atomic int waiters; /* calls of synchronize_rcu() that are queued; for a moment one less */
 
 void rcu_quiescent(void)
 {
@@ -65,13 +72,20 @@ static void push_call(unsigned cpu, struct rcu_head *h)
 {
 	struct rcu_cpu *rc = &per_cpu(rcu_cpu, cpu);
 	struct rcu_head *head = atomic_load_explicit(&rc->calls, memory_order_relaxed);
+	uint32_t nr = atomic_load_explicit(&rc->nr_calls, memory_order_relaxed) + 1;
+	int state;
 	struct thread *t;
 
+	/* A race with krcu, which sets it back, costs a grace period more or a wait of GATHER_NS. */
+	atomic_store_explicit(&rc->nr_calls, nr, memory_order_relaxed);
 	do {
 		h->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(&rc->calls, &head, h, memory_order_seq_cst,
 							memory_order_relaxed));
-	if (head || !atomic_load_explicit(&krcu_asleep, memory_order_seq_cst))
+	if (head && nr != GATHER_CALLS)
+		return;
+	state = atomic_load_explicit(&krcu_state, memory_order_seq_cst);
+	if (state == AWAKE || (state == GATHERING && nr != GATHER_CALLS))
 		return;
 	t = atomic_load_explicit(&krcu, memory_order_acquire);
 	if (t)
@@ -145,6 +159,7 @@ static struct rcu_head *take_calls(void)
 		if (!atomic_load_explicit(&rc->calls, memory_order_seq_cst))
 			continue;
 		*tail = atomic_exchange_explicit(&rc->calls, NULL, memory_order_acquire);
+		atomic_store_explicit(&rc->nr_calls, 0, memory_order_relaxed);
 		while (*tail)
 			tail = &(*tail)->next;
 	}
@@ -165,6 +180,42 @@ static void run_calls(struct rcu_head *h)
 	}
 }
 
+static bool any_calls(void)
+{
+	for_each_cpu(cpu)
+		if (atomic_load_explicit(&per_cpu(rcu_cpu, cpu).calls, memory_order_seq_cst))
+			return true;
+	return false;
+}
+
+/* Somebody waits, or some CPU has many calls. */
+static bool urgent(void)
+{
+	if (atomic_load_explicit(&waiters, memory_order_seq_cst) > 0)
+		return true;
+	for_each_cpu(cpu)
+		if (atomic_load_explicit(&per_cpu(rcu_cpu, cpu).nr_calls, memory_order_relaxed) >=
+		    GATHER_CALLS)
+			return true;
+	return false;
+}
+
+/* Until there is a call, then until enough has gathered. */
+static void wait_for_calls(void)
+{
+	thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
+	atomic_store_explicit(&krcu_state, IDLE, memory_order_seq_cst);
+	if (!any_calls())
+		schedule();
+	thread_finish_sleep();
+	thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
+	atomic_store_explicit(&krcu_state, GATHERING, memory_order_seq_cst);
+	if (!urgent())
+		schedule_until(clock_ns() + GATHER_NS);
+	thread_finish_sleep();
+	atomic_store_explicit(&krcu_state, AWAKE, memory_order_seq_cst);
+}
+
 static void krcu_thread(void *arg)
 {
 	(void)arg;
@@ -174,19 +225,9 @@ static void krcu_thread(void *arg)
 		if (h) {
 			grace_period();
 			run_calls(h);
-			continue;
 		}
-		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
-		atomic_store_explicit(&krcu_asleep, true, memory_order_seq_cst);
-		h = take_calls();
-		if (!h)
-			schedule();
-		thread_finish_sleep();
-		atomic_store_explicit(&krcu_asleep, false, memory_order_relaxed);
-		if (h) {
-			grace_period();
-			run_calls(h);
-		}
+		if (!urgent())
+			wait_for_calls();
 	}
 }
 
@@ -201,6 +242,7 @@ static void wake_waiter(struct rcu_head *h)
 	struct rcu_waiter *w = container_of(h, struct rcu_waiter, head);
 	struct thread *t = w->thread;
 
+	atomic_fetch_sub_explicit(&waiters, 1, memory_order_relaxed);
 	thread_get(t);
 	atomic_store_explicit(&w->done, true, memory_order_release);
 	thread_wake(t);
@@ -210,9 +252,15 @@ static void wake_waiter(struct rcu_head *h)
 void synchronize_rcu(void)
 {
 	struct rcu_waiter w = { .thread = current };
+	struct thread *t;
 
 	might_sleep();
 	call_rcu(&w.head, wake_waiter);
+	/* Counted before the look at krcu, which looks the other way round: it sees us or is woken. */
+	atomic_fetch_add_explicit(&waiters, 1, memory_order_seq_cst);
+	t = atomic_load_explicit(&krcu, memory_order_acquire);
+	if (t && atomic_load_explicit(&krcu_state, memory_order_seq_cst) != AWAKE)
+		thread_wake(t);
 	for (;;) {
 		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
 		if (atomic_load_explicit(&w.done, memory_order_acquire))

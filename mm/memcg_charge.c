@@ -14,6 +14,7 @@
 #include "mm/memcg_tree.h"
 #include "mm/reclaim.h"
 #include "kernel/log.h"
+#include "kernel/rcu.h"
 #include "kernel/thread.h"
 #include "kernel/trace.h"
 
@@ -217,6 +218,12 @@ static int make_room(struct memcg *group, uint64_t pages, enum memcg_kind kind, 
 		return -ENOMEM;
 	if (q.freed) {
 		*tries = 0;
+		return 0;
+	}
+	/* Objects that wait for a grace period are still charged: they come back first. */
+	if (!*tries) {
+		++*tries;
+		rcu_barrier();
 		return 0;
 	}
 	/* Pages that are dirty or in use now may be had later: as often as Linux tries. */

@@ -14,6 +14,7 @@
 #include "kernel/log.h"
 #include "kernel/param.h"
 #include "kernel/process.h"
+#include "kernel/rcu.h"
 #include "kernel/string.h"
 
 static _Atomic int64_t boot_kind[NR_PAGE_KINDS]; /* before per-CPU areas are ready */
@@ -136,6 +137,7 @@ struct page *page_alloc_slow(unsigned order, gfp_t gfp)
 				return p;
 		}
 		if (drain_due()) {
+			rcu_barrier();
 			slab_drain();
 			kstack_drain();
 			page_drain_pcp();
