@@ -20,8 +20,8 @@ struct walk {
  * not fit, so every few pages reclaim walks the container's subtree.  Meanwhile this
  * process makes and removes a group again and again.
  * Prints a line and the record "walk" for each: seconds until the first reader is done,
- * bytes read by all, reclaim rounds, look-ups, largest memory.current of a container
- * (with its peak), worst mkdir.
+ * bytes read by all, reclaim rounds, look-ups, the largest usage of a container ever
+ * (memory.peak), worst mkdir.
  * Return: 0 if all read what was written and no container passed its limit, else -1.
  */
 int walk_run(const struct walk *w);
