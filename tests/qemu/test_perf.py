@@ -232,7 +232,7 @@ def test_few_counters_take_turns(run, program):
 
 def perfswitch(tally, pmus):
     done = tally("experiment", "perfswitch", "--pmus", pmus, "--types", 1, "--l2", "low",
-                 "--turns", 300, "--smp", 2, "--plugin", "insns", timeout=100)
+                 "--turns", 300, "--smp", 2, "--plugin", "insns", timeout=300)
     assert done.status == 0, done.err
     return {r["variant"]: r for r in done.records if r["record"] == "perfswitch"}
 
@@ -365,7 +365,7 @@ def test_one_profile_at_a_time_and_top(run, program):
 
 def test_c2c_names_false_sharing(tally):
     """The counter's usage shares its line in the packed layout, and not in the split one."""
-    done = tally("experiment", "c2c", "-n", 2, "-l", 1, "-r", 1, "--smp", 4, timeout=150)
+    done = tally("experiment", "c2c", "-n", 2, "-l", 1, "-r", 1, "--smp", 4, timeout=400)
     assert done.status == 0, done.err
     usage = {v: [r for r in done.records if r["record"] == "c2c" and r["variant"] == v
                  and (r["object"], r["field"]) == ("page_counter", "usage")]
