@@ -70,7 +70,7 @@ enum tcp_state {
 #define TCP_FIN2_TIME (60 * NSEC_PER_SEC)
 #define TCP_CHALLENGE_GAP (500 * NSEC_PER_MSEC) /* per connection: RFC 5961 section 7 */
 #define TCP_RETRIES   15u /* R2: about 15 minutes */
-#define TCP_SYN_RETRIES 6u
+#define TCP_SYN_RETRIES 7u   /* 255 s: at least 3 minutes (MUST-23) */
 #define TCP_SYNACK_RETRIES 5u
 #define TCP_ORPHAN_RETRIES 8u
 
@@ -336,6 +336,7 @@ static inline uint32_t tcp_ts(uint64_t now)
 /* tcp_input.c, tcp_rcv.c, tcp_ack.c */
 void tcp_segment(struct tcp_sock *tp, struct pbuf *p); /* owned; consumes p */
 void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* consumes p */
+bool tcp_memory_short(const struct tcp_sock *tp); /* a root-group socket, and the machine has little left */
 void tcp_fin_received(struct tcp_sock *tp, uint64_t now);
 bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* false: segment is to be dropped */
 void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now);
@@ -436,6 +437,7 @@ int tcp_timewait_init(void);
 void tcp_time_wait(struct tcp_sock *tp, uint64_t now);        /* replaces and finishes tp */
 void tcp_tw_input(struct ep *e, struct pbuf *p);
 void tcp_tw_free(struct ep *e);
+bool tcp_tw_reuse(bool loopback); /* net.tcp.tw_reuse: may connect() take over a TIME_WAIT? */
 bool tcp_tw_reusable(const struct ep *e);
 void tcp_tw_kill(struct ep *e);
 unsigned tcp_tw_count(void);

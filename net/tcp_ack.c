@@ -159,7 +159,7 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->soft_err = 0;
 		/* Room for two congestion windows, as long as memory is easy. */
 		if (!tp->sk.sndbuf_locked && sndbuf < TCP_SNDBUF_MAX && sndbuf < 2 * tp->cwnd &&
-		    !sock_mem_pressure(&tp->sk.mem)) {
+		    !sock_mem_pressure(&tp->sk.mem) && !tcp_memory_short(tp)) {
 			sndbuf = min(2 * tp->cwnd, TCP_SNDBUF_MAX);
 			atomic_store_explicit(&tp->sk.sndbuf, sndbuf, memory_order_relaxed);
 		}

@@ -11,7 +11,9 @@ void tcp_input(struct pbuf *p)
 	struct ep *e;
 
 	net_count(tcp_in);
-	if (!tcp_parse(p) || addr_is_multicast(&p->dst)) {
+	/* From or to more than one station, or nobody: never a connection (MUST-57). */
+	if (!tcp_parse(p) || addr_is_multicast(&p->dst) || addr_is_any(&p->src) ||
+	    (!p->dev->loopback && ifaddr_is_broadcast(p->dev, &p->src))) {
 		net_count(tcp_bad);
 		pbuf_free(p);
 		return;
@@ -180,9 +182,12 @@ static void unacceptable(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->dsack_start = p->tcp.seq;
 		tp->dsack_end = p->tcp.seq + p->len;
 	}
-	/* At a zero window the acknowledgement in a probe still counts (MUST-66). */
-	if ((p->tcp.tcp_flags & TH_ACK) && p->tcp.seq == tp->rcv_nxt)
+	/* At a zero window the acknowledgement and the urgent pointer in a probe still count (MUST-66). */
+	if ((p->tcp.tcp_flags & TH_ACK) && p->tcp.seq == tp->rcv_nxt) {
 		tcp_ack(tp, p, now);
+		if (p->tcp.tcp_flags & TH_URG)
+			tcp_urg_received(tp, p);
+	}
 	tcp_send_ack(tp, now);
 }
 

@@ -8,9 +8,35 @@
  * that two ends in one group can't wait for each other's memory for ever, a
  * connection with nothing queued may take FORCED_BYTES past the limit: that,
  * plus structures, is the overrun per connection.
+ * Sockets of the root group, which nothing limits, queue little when the machine
+ * itself is short; that never decides over a socket of another group.
  * The window never promises more than could be charged now, and never shrinks.
  */
 #include "net/tcp.h"
+#include "kernel/param.h"
+
+static unsigned leave_percent = 6;
+PARAM_UINT("net.tcp.leave", leave_percent, 0, 100, PARAM_RW,
+	   "percent of memory that root-group sockets leave free: below it only little is queued");
+
+#define MODEST (64u << 10) /* bytes a connection may queue whatever the machine is short of */
+
+bool tcp_memory_short(const struct tcp_sock *tp)
+{
+	static _Atomic uint64_t total;
+	uint64_t n = atomic_load_explicit(&total, memory_order_relaxed);
+
+	if (tp->sk.mem.owner)
+		return false;
+	if (!n) {
+		struct page_stats st;
+
+		page_stats(&st);
+		n = st.total;
+		atomic_store_explicit(&total, n, memory_order_relaxed);
+	}
+	return page_nr_free() * 100 < n * __atomic_load_n(&leave_percent, __ATOMIC_RELAXED);
+}
 
 /* Drops everything that waits out of order: the peer still has it (RFC 2018 section 8). */
 static void ofo_purge(struct tcp_sock *tp)
@@ -48,6 +74,12 @@ static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 	uint32_t ts = tcp_rx_truesize(tp, p);
 	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
 
+	/* Sockets of the root group have no limit but the machine. */
+	if (unlikely(tp->rmem > MODEST) && tcp_memory_short(tp)) {
+		ofo_purge(tp);
+		if (!in_order || tp->rmem > MODEST)
+			goto refused;
+	}
 	/* The window bounds bytes; this bounds the overhead of small segments. */
 	if (tp->rmem + ts > 2 * rcvbuf + ts / 2) {
 		if (!in_order || tp->ofo.count == 0)

@@ -38,7 +38,8 @@ static void autotune(struct tcp_sock *tp, size_t n)
 	if (tp->copied < rcvbuf / 2)
 		return;
 	tp->copied = 0;
-	if (tp->sk.rcvbuf_locked || rcvbuf >= TCP_RCVBUF_MAX || sock_mem_pressure(&tp->sk.mem))
+	if (tp->sk.rcvbuf_locked || rcvbuf >= TCP_RCVBUF_MAX || sock_mem_pressure(&tp->sk.mem) ||
+	    tcp_memory_short(tp))
 		return;
 	if (tp->sk.mem.owner && sock_mem_headroom(&tp->sk.mem) < 2ull * rcvbuf)
 		return;

@@ -281,13 +281,15 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	ret = route_lookup(&tp->ep.raddr, &rt);
 	if (ret)
 		return ret;
+	if (ifaddr_is_broadcast(rt.dev, &tp->ep.raddr)) /* MUST-46 */
+		return -ENETUNREACH;
 	tp->dev = rt.dev;
 	tp->loopback = rt.dev->loopback;
 	if (addr_is_any(&tp->ep.laddr))
 		tp->ep.laddr = rt.src;
 	else if (addr_is_v4(&tp->ep.laddr) != addr_is_v4(&tp->ep.raddr))
 		return -ENETUNREACH;
-	t.reuse_tw = tp->loopback;
+	t.reuse_tw = tcp_tw_reuse(tp->loopback);
 	if (!tp->port.port) {
 		ret = port_pick(&tcp_ports, &tp->ep.laddr, connect_port_free, &t, &tp->hold);
 		if (ret)

@@ -16,7 +16,13 @@
 static unsigned tw_max = 32768;
 PARAM_UINT("net.tcp.timewait_max", tw_max, 0, 1048576, PARAM_RW, "connections kept in TIME_WAIT, whole machine");
 
-#define TW_REUSE_AFTER (10 * NSEC_PER_MSEC) /* several ticks of the timestamp clock */
+/* As in Linux: 0 never, 1 always, 2 on loopback. */
+static unsigned tw_reuse = 2;
+PARAM_UINT("net.tcp.tw_reuse", tw_reuse, 0, 2, PARAM_RW,
+	   "connect() may take the port of a connection in TIME_WAIT: 0 never, 1 always, 2 on loopback");
+
+#define TW_REUSE_AFTER    (10 * NSEC_PER_MSEC) /* loopback: several ticks of the timestamp clock */
+#define TW_REUSE_AFTER_NET NSEC_PER_SEC        /* elsewhere the peer's clock may be slower (RFC 7323: 1 s at most) */
 
 struct tcp_tw {
 	struct ep ep;
@@ -182,6 +188,13 @@ done:
 	tcp_done(tp);
 }
 
+bool tcp_tw_reuse(bool loopback)
+{
+	unsigned mode = __atomic_load_n(&tw_reuse, __ATOMIC_RELAXED);
+
+	return mode == 1 || (mode == 2 && loopback);
+}
+
 /*
  * May a new connection from here take the same four?  Its timestamps and
  * sequence numbers are later once the timestamp clock has moved on (RFC 6191
@@ -192,7 +205,10 @@ bool tcp_tw_reusable(const struct ep *e)
 {
 	const struct tcp_tw *tw = ep_tw(e);
 
-	return (tw->opts & TCP_OPT_TS) && clock_ns() - tw->since_ns > TW_REUSE_AFTER;
+	return (tw->opts & TCP_OPT_TS) &&
+	       clock_ns() - tw->since_ns >
+		       (addr_equal(&e->laddr, &e->raddr) || addr_is_loopback(&e->raddr) ? TW_REUSE_AFTER :
+											  TW_REUSE_AFTER_NET);
 }
 
 void tcp_tw_input(struct ep *e, struct pbuf *p)

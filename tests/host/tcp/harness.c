@@ -424,6 +424,11 @@ int64_t h_charged_bytes(void)
 	return atomic_load(&stub_bytes);
 }
 
+void h_group(bool in)
+{
+	stub_charging = in;
+}
+
 void h_limit(int64_t pages)
 {
 	atomic_store(&stub_limit, pages < 0 ? INT64_MAX : atomic_load(&stub_pages) + pages);

@@ -99,6 +99,7 @@ void h_sleep(uint64_t ms);
 /* Accounting. */
 int64_t h_charged_pages(void);
 int64_t h_charged_bytes(void); /* kernel objects */
+void h_group(bool in); /* new sockets are a group's (the default) or the root group's */
 void h_limit(int64_t pages); /* above what is charged now; negative: none */
 void h_spawn(void (*fn)(void *), void *arg);
 void h_join(void);

@@ -223,12 +223,12 @@ static void syn_retries_body(void)
 	h_peer_init(&h, 4000);
 	s = h_connect(&h);
 	for (unsigned i = 0; i < TCP_SYN_RETRIES; i++) {
-		HOST_CHECK(h_wait(70000));
+		HOST_CHECK(h_wait(130000));
 		h_expect(TH_SYN);
 		HOST_CHECK_EQ((h_next_time() - t) / NSEC_PER_SEC, 1u << i);
 		t = h_next_time();
 	}
-	h_quiet_for(200000);
+	h_quiet_for(300000);
 	HOST_CHECK_EQ(tcp_state(tcp_of(s)), TCP_CLOSE);
 	HOST_CHECK_EQ(sock_take_error(s), -ETIMEDOUT);
 	h_close(s);

@@ -474,6 +474,37 @@ static void idle_body(void)
 	end();
 }
 
+/* What the stack queues for a reader that does not read, while nothing is free. */
+static uint32_t queued_when_short(bool group)
+{
+	uint32_t bytes;
+
+	h_group(group);
+	l = h_listen(5);
+	HOST_CHECK_EQ(h_setopt(l, SOL_SOCKET, SO_RCVBUF, 1 << 20), 0);
+	h_peer_init(&h, 4000);
+	h.wscale = 0; /* so that ours counts: large windows */
+	s = h_established(&h, l, 1000);
+	tp = tcp_of(s);
+	h_param("net.tcp.leave", "100");
+	for (unsigned i = 0; i < 1000; i++) {
+		h_inject(&h, TH_ACK, h.seq, h.ack, MSS);
+		h.seq = tp->rcv_nxt;
+		h_drain();
+	}
+	bytes = tp->rmem;
+	h_param("net.tcp.leave", "6");
+	end();
+	h_group(true);
+	return bytes;
+}
+/* Sockets of the root group stop; those of a group are not the machine's business. */
+static void short_memory_body(void)
+{
+	HOST_CHECK(queued_when_short(false) <= 72 << 10);
+	HOST_CHECK(queued_when_short(true) >= 400 << 10);
+}
+
 #define TEST(name)                                                                                 \
 	static void test_##name(void **state)                                                      \
 	{                                                                                          \
@@ -481,7 +512,7 @@ static void idle_body(void)
 	}
 #define TESTS(X)                                                                                   \
 	X(zero_window) X(shrunk) X(silly) X(nagle) X(keepalive) X(user_timeout) X(orphans)         \
-	X(urgent) X(pmtu) X(tiny) X(idle)
+	X(urgent) X(pmtu) X(tiny) X(idle) X(short_memory)
 TESTS(TEST)
 
 int main(void)
