@@ -282,7 +282,8 @@ static void last_look(void)
 			at += (size_t)n;
 		}
 		if (at != size) {
-			printf("filestress: file %u has %zu of %zu bytes at the end\n", f, at, size);
+			printf("filestress: file %u has %lu of %lu bytes at the end\n", f,
+			       (unsigned long)at, (unsigned long)size);
 			shared->wrong++;
 		}
 		close(fd);

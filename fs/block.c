@@ -34,7 +34,7 @@ static void dev_write_pages(struct mapping *m, struct page **pages, unsigned n)
 	block_write_run(m->host, pages[0]->index, pages, n);
 }
 
-static int dev_prepare_write(struct mapping *m, uint64_t index)
+static int dev_prepare_write(struct mapping *m, uint64_t index, bool within)
 {
 	return 0;
 }

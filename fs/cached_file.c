@@ -105,17 +105,21 @@ static ssize_t write_new(struct mapping *m, uint64_t n, size_t off, size_t len,
 	k = copy_from_iter((char *)page_virt(p) + off, len, from);
 	if (k < len && !beyond)
 		err = -EAGAIN; /* the rest of the page is the store's */
-	else if (!k)
-		err = -EFAULT;
 	else
-		err = m->ops->prepare_write(m, n);
+		err = k ? 0 : -EFAULT;
 	if (!err) {
 		memset((char *)page_virt(p) + off + k, 0, PAGE_SIZE - off - k);
 		err = page_cache_add(m, n, p);
 	}
-	if (!err)
-		page_mark_dirty(p);
-	else
+	/* Not the other way round: a place that nothing is written to would show what was there before. */
+	if (!err) {
+		err = m->ops->prepare_write(m, n, false);
+		if (err)
+			mapping_forget(m, n);
+		else
+			page_mark_dirty(p);
+	}
+	if (err)
 		*from = saved;
 	page_put(p);
 	return !err ? (ssize_t)k : err == -EEXIST ? -EAGAIN : err;
@@ -129,7 +133,7 @@ static ssize_t write_old(struct mapping *m, uint64_t n, size_t off, size_t len,
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	k = m->ops->prepare_write(m, n);
+	k = m->ops->prepare_write(m, n, false);
 	if (!k) {
 		k = (ssize_t)copy_from_iter((char *)page_virt(p) + off, len, from);
 		/* Even if nothing arrived: the store's new place must get this page's bytes. */

@@ -51,17 +51,27 @@ struct mapping *vm_file_mapping(const struct file *f)
 
 struct page *vm_file_page_write(struct file *f, uint64_t index)
 {
-	struct page *p = f->ops->get_page(f, index);
-	int err;
+	struct mapping *m = f->inode->mapping;
+	int err = -EAGAIN;
 
-	if (IS_ERR(p))
-		return p;
-	err = f->inode->mapping->ops->prepare_write(f->inode->mapping, index);
-	if (err) {
+	/* While the page is locked no truncate takes it out, so the place is for a page that will be written. */
+	while (err == -EAGAIN) {
+		struct page *p = f->ops->get_page(f, index);
+
+		if (IS_ERR(p))
+			return p;
+		page_lock(p);
+		if (p->mapping == m) {
+			err = m->ops->prepare_write(m, index, true);
+			if (!err)
+				page_mark_dirty(p); /* whatever becomes of the fault */
+		}
+		page_unlock(p);
+		if (!err)
+			return p;
 		page_put(p);
-		return ERR_PTR(err);
 	}
-	return p;
+	return ERR_PTR(err == -ENODATA ? -EIO : err);
 }
 
 int vm_file_sync(struct file *f)

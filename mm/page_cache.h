@@ -49,8 +49,13 @@ struct mapping_ops {
 	 * the cache).  For each page_write_done() is called once, now or later.
 	 */
 	void (*write_pages)(struct mapping *m, struct page **pages, unsigned n);
-	/* Page @index is going to be written to: see that the store has a place.  0, -ENOSPC, -EIO … */
-	int (*prepare_write)(struct mapping *m, uint64_t index);
+	/*
+	 * Page @index, which the caller keeps in the cache, is going to be dirty: see that
+	 * the store has a place.  @within: by a mapping, so only if the file reaches there
+	 * (the page is locked); else by a writer, who has the file's lock and may make it
+	 * longer.  0, -ENODATA (beyond the end), -ENOSPC, -EIO …
+	 */
+	int (*prepare_write)(struct mapping *m, uint64_t index, bool within);
 	/*
 	 * Pages that may only be written in an order that the file system knows: it is
 	 * asked to do so soon and says true; false: write them like others.  May be NULL.

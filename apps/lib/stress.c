@@ -20,9 +20,10 @@ void stress_check(struct stress_shared *s, const char *who, unsigned file, uint6
 		if (is == stress_byte(file, at + i) || (holes && !is))
 			continue;
 		if (!__atomic_fetch_add(&s->wrong, 1, __ATOMIC_RELAXED)) {
-			printf("filestress: %s: file %u byte %llu is %u, not %u (%zu of %zu at %llu)\n",
+			printf("filestress: %s: file %u byte %llu is %u, not %u (%lu of %lu at %llu)\n",
 			       who, file, (unsigned long long)(at + i), is,
-			       stress_byte(file, at + i), i, n, (unsigned long long)at);
+			       stress_byte(file, at + i), (unsigned long)i, (unsigned long)n,
+			       (unsigned long long)at);
 			fflush(stdout);
 		}
 		break;

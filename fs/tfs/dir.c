@@ -146,7 +146,7 @@ static struct page *grow(struct inode *dir)
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	entry_at(p, 0)->rec_len = TFS_BLOCK;
-	err = tfs_map_new(ti, n);
+	err = tfs_map_new(ti, n, false);
 	tfs_drop_reserve(ti); /* nobody closes a directory */
 	if (!err)
 		err = page_cache_add(&ti->map, n, p);
@@ -484,6 +484,12 @@ static int dir_fsync(struct file *f)
 	return tfs_sync(tfs_of(f->inode->super));
 }
 
+static int dir_getattr(struct inode *i, struct kstat *st)
+{
+	st->blocks = (int64_t)tfs_blocks(tfs_i(i)) * (TFS_BLOCK / 512);
+	return 0;
+}
+
 static int dir_setattr(struct inode *i)
 {
 	tfs_dirty(tfs_i(i));
@@ -500,6 +506,7 @@ const struct inode_ops tfs_dir_iops = {
 	.rmdir = tfs_rmdir,
 	.rename = tfs_rename,
 	.tmpfile = tfs_tmpfile,
+	.getattr = dir_getattr,
 	.setattr = dir_setattr,
 	.evict = tfs_evict,
 };

@@ -139,7 +139,7 @@ static void insert(struct tfs_inode *ti, uint64_t n, uint64_t block)
 	ti->nr++;
 }
 
-int tfs_map_new(struct tfs_inode *ti, uint64_t n)
+int tfs_map_new(struct tfs_inode *ti, uint64_t n, bool within)
 {
 	uint64_t block, len;
 	int err = 0;
@@ -147,7 +147,11 @@ int tfs_map_new(struct tfs_inode *ti, uint64_t n)
 	if (n >= TFS_MAX_BLOCKS)
 		return -EFBIG;
 	mutex_lock(&ti->map_lock);
-	if (!mapped(ti, n, &block, &len)) {
+	/* A truncate changes the size first and takes this lock to cut off the blocks: it finds ours or we its size. */
+	if (within && (loff_t)(n * TFS_BLOCK) >=
+			      atomic_load_explicit(&ti->inode->size, memory_order_seq_cst)) {
+		err = -ENODATA;
+	} else if (!mapped(ti, n, &block, &len)) {
 		err = make_room(ti);
 		if (!err)
 			err = take_block(ti, n, &block);

@@ -190,9 +190,10 @@ static int tfs_mmap(struct file *f, unsigned vm_flags)
 }
 
 /*
- * Shorter: the size, the mappings, the pages, the blocks; then the pages again, since
- * read-ahead that saw the old size may have put some there which it then read from
- * blocks that are no longer the file's.  A page put in after that finds a hole.
+ * Shorter: the size, the pages, the blocks; then the pages again, since read-ahead that
+ * saw the old size may have put some there which it then read from blocks that are no
+ * longer the file's.  A page put in after that finds a hole.  The mappings last: a fault
+ * maps cached neighbours without asking for the size, and now there are none.
  */
 static int shorten(struct inode *i, loff_t size)
 {
@@ -207,11 +208,11 @@ static int shorten(struct inode *i, loff_t size)
 			return err;
 	}
 	atomic_store_explicit(&i->size, size, memory_order_seq_cst);
-	if (atomic_load_explicit(&i->mapped, memory_order_seq_cst))
-		vm_file_truncated(i, keep);
 	mapping_truncate(map_of(i), keep);
 	tfs_cut(tfs_i(i), keep);
 	mapping_truncate(map_of(i), keep);
+	if (atomic_load_explicit(&i->mapped, memory_order_seq_cst))
+		vm_file_truncated(i, keep);
 	return 0;
 }
 
@@ -222,11 +223,11 @@ static int tfs_truncate(struct inode *i, loff_t size)
 	if ((uint64_t)size > TFS_MAX_BLOCKS * TFS_BLOCK)
 		return -EFBIG;
 	clear_beyond(i);
+	tfs_dirty(tfs_i(i)); /* before blocks are freed: a sync that is told of them finds it listed */
 	if (size < i->size)
 		err = shorten(i, size);
 	else
 		atomic_store_explicit(&i->size, size, memory_order_release);
-	tfs_dirty(tfs_i(i));
 	return err;
 }
 

@@ -68,10 +68,10 @@ static void tfs_write_pages(struct mapping *m, struct page **pages, unsigned n)
 	}
 }
 
-static int tfs_prepare_write(struct mapping *m, uint64_t index)
+static int tfs_prepare_write(struct mapping *m, uint64_t index, bool within)
 {
 	struct tfs_inode *ti = container_of(m, struct tfs_inode, map);
-	int err = tfs_map_new(ti, index);
+	int err = tfs_map_new(ti, index, within);
 
 	tfs_dirty(ti);
 	return err;
@@ -161,17 +161,20 @@ static struct inode *bare_inode(struct super *s, uint64_t ino, unsigned mode)
 	list_init(&ti->hash);
 	list_init(&ti->dirty);
 	mutex_init(&ti->map_lock, "tfs.map");
+	atomic_fetch_add_explicit(&ti->fs->live, 1, memory_order_relaxed);
 	return i;
 }
 
 static void free_bare(struct inode *i)
 {
 	struct tfs_inode *ti = tfs_i(i);
+	struct tfs *fs = ti->fs;
 
 	mapping_destroy(&ti->map);
 	kfree(ti->ext);
 	kfree(ti->lists);
 	kfree_rcu_obj(&ti->rcu, ti);
+	atomic_fetch_sub_explicit(&fs->live, 1, memory_order_release); /* fs may go now */
 }
 
 /* Files and directories show their pages to the rest of the kernel. */
@@ -367,21 +370,21 @@ void tfs_unlinked(struct tfs_inode *ti)
 		inode_put(i);
 }
 
-/* The slot becomes free; if it cannot be read now, it keeps a link count of 0 and fsck.tfs finds it. */
-static void clear_slot(struct tfs *fs, uint64_t ino)
+/* The slot becomes free: 0, or an error; then the inode stays, without a name, for fsck.tfs. */
+static int clear_slot(struct tfs *fs, uint64_t ino)
 {
 	struct page *p = tfs_meta_page(fs, fs->sb.inode_start + ino / TFS_INODES_PER_BLOCK, false);
 
 	if (IS_ERR(p)) {
 		pr_warn("tfs: %s: inode %llu not freed (error %ld)", fs->dev->name,
 			(unsigned long long)ino, -PTR_ERR(p));
-		return;
+		return (int)PTR_ERR(p);
 	}
 	memset((char *)page_virt(p) + ino % TFS_INODES_PER_BLOCK * sizeof(struct tfs_dinode), 0,
 	       sizeof(struct tfs_dinode));
 	page_mark_dirty(p);
 	page_put(p);
-	tfs_free_ino(fs, ino);
+	return 0;
 }
 
 void tfs_evict(struct inode *i)
@@ -397,9 +400,10 @@ void tfs_evict(struct inode *i)
 	if (S_ISFIFO(i->mode))
 		pipe_release_inode(i);
 	mapping_truncate(&ti->map, 0);
-	if (!atomic_load_explicit(&i->nlink, memory_order_relaxed)) {
+	/* The slot before the blocks: a sync that is told of them must write a table without it. */
+	if (!atomic_load_explicit(&i->nlink, memory_order_relaxed) && !clear_slot(fs, i->ino)) {
 		tfs_cut(ti, 0);
-		clear_slot(fs, i->ino);
+		tfs_free_ino(fs, i->ino);
 	}
 	free_bare(i);
 }
@@ -433,7 +437,8 @@ void tfs_icache_shrink(struct tfs *fs, bool pages, bool all)
 				(void)mapping_shrink(&ti->map);
 			spin_lock(&fs->icache_lock);
 			if (ti->hashed && list_empty(&ti->dirty) &&
-			    !atomic_load_explicit(&ti->map.nr_dirty, memory_order_acquire) &&
+			    (fs->lost || !atomic_load_explicit(&ti->map.nr_dirty,
+							       memory_order_acquire)) &&
 			    (all || !page_index_count(ti->map.index)) &&
 			    atomic_load_explicit(&ti->inode->refs, memory_order_relaxed) == 2)
 				drop = forget(fs, ti);
@@ -444,5 +449,16 @@ void tfs_icache_shrink(struct tfs *fs, bool pages, bool all)
 			inode_put(ti->inode);
 			cond_resched();
 		}
+	}
+}
+
+void tfs_icache_drain(struct tfs *fs)
+{
+	for (;;) {
+		tfs_icache_shrink(fs, true, true);
+		if (!atomic_load_explicit(&fs->live, memory_order_acquire))
+			return;
+		/* The write-back thread holds one for the length of its turn. */
+		thread_sleep_until(clock_ns() + NSEC_PER_MSEC, false);
 	}
 }

@@ -121,9 +121,12 @@ static void tfs_kill(struct super *s)
 	int err;
 
 	tfs_stop_thread(fs);
-	tfs_icache_shrink(fs, false, false); /* unlinked ones have freed their blocks by now */
 	err = tfs_sync(fs);
-	if (!err) /* what the first one freed is in the bitmap's pages only now */
+	if (!err) {
+		tfs_icache_drain(fs); /* unlinked inodes free their blocks on the way */
+		err = tfs_sync(fs);
+	}
+	if (!err) /* what was freed is in the bitmap only now */
 		err = tfs_sync(fs);
 	if (!err && fs->sb.state == TFS_IN_USE) {
 		mutex_lock(&fs->meta->wb_lock);
@@ -132,10 +135,12 @@ static void tfs_kill(struct super *s)
 		err = err ? err : tfs_write_super(fs, TFS_CLEAN);
 		mutex_unlock(&fs->meta->wb_lock);
 	}
-	if (err)
+	if (err) {
 		pr_err("tfs: %s: not everything could be written (error %d): run fsck.tfs",
 		       fs->dev->name, -err);
-	tfs_icache_shrink(fs, true, true);
+		tfs_forget_dirty(fs);
+		tfs_icache_drain(fs);
+	}
 	(void)mapping_shrink(fs->meta);
 	block_release(fs->dev);
 	free_fs(fs);
@@ -211,7 +216,7 @@ static int tfs_mount(struct fs_type *t, const char *source, const char *data, st
 	*out = s;
 	return 0;
 release:
-	tfs_icache_shrink(fs, true, true);
+	tfs_icache_drain(fs);
 	block_release(dev);
 	s->priv = NULL;
 	super_put(s);

@@ -188,6 +188,15 @@ static int sync_locked(struct tfs *fs)
 	return err;
 }
 
+void tfs_forget_dirty(struct tfs *fs)
+{
+	spin_lock(&fs->icache_lock);
+	fs->lost = true;
+	while (!list_empty(&fs->dirty))
+		list_del(fs->dirty.next); /* leaves each an empty list of its own */
+	spin_unlock(&fs->icache_lock);
+}
+
 static bool anything_to_do(struct tfs *fs)
 {
 	bool yes;

@@ -59,6 +59,8 @@ struct tfs {
 	struct list_head icache[ICACHE_BUCKETS]; /* [C] each holds a reference */
 	unsigned nr_cached;        /* [C] */
 	struct list_head dirty;    /* [C] inodes to be stored */
+	_Atomic unsigned live;     /* [a] inodes in memory, unlinked ones included */
+	bool lost;                 /* [C] unmounting, and the device takes no more: dirty pages may go */
 	_Atomic bool wanted;       /* [a] somebody asked the thread for a sync */
 	_Atomic bool stop, stopped; /* [a] */
 	struct wait_queue wait;    /* the thread, and who waits for its end */
@@ -115,7 +117,8 @@ static inline bool tfs_data_range(const struct tfs *fs, uint64_t start, uint64_t
 /* extent.c */
 /* Block of the device for block @n of the file and how many follow in a row: false: a hole. */
 bool tfs_map(struct tfs_inode *ti, uint64_t n, uint64_t *start, uint64_t *len);
-int tfs_map_new(struct tfs_inode *ti, uint64_t n); /* makes sure there is one; 0, -ENOSPC, -ENOMEM */
+/* Makes sure there is one: 0, -ENOSPC, -ENOMEM; @within: -ENODATA if the file does not reach there. */
+int tfs_map_new(struct tfs_inode *ti, uint64_t n, bool within);
 void tfs_cut(struct tfs_inode *ti, uint64_t from); /* blocks >= from go */
 void tfs_drop_reserve(struct tfs_inode *ti);
 uint64_t tfs_blocks(struct tfs_inode *ti);
@@ -132,6 +135,8 @@ int tfs_store(struct tfs_inode *ti);   /* into the mapping; inode->lock held */
 void tfs_unlinked(struct tfs_inode *ti); /* nlink is 0: it goes with its last user */
 void tfs_evict(struct inode *i);
 void tfs_icache_shrink(struct tfs *fs, bool pages, bool all);
+/* Nobody can find the file system any more: waits until all inodes are gone, stored ones dropped. */
+void tfs_icache_drain(struct tfs *fs);
 
 /* dir.c, file.c */
 extern const struct inode_ops tfs_dir_iops, tfs_file_iops, tfs_link_iops, tfs_node_iops;
@@ -141,6 +146,7 @@ int tfs_check_block(const char *block); /* entries of a directory's block: 0 or 
 /* sync.c */
 int tfs_sync(struct tfs *fs);
 void tfs_want_sync(struct tfs *fs);    /* soon, by the thread.  Context: any thread, spinlocks held */
+void tfs_forget_dirty(struct tfs *fs); /* gives up what could not be stored */
 int tfs_start_thread(struct tfs *fs);
 void tfs_stop_thread(struct tfs *fs);
 int tfs_write_super(struct tfs *fs, uint32_t state);
