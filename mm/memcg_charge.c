@@ -19,7 +19,7 @@
 #include "kernel/trace.h"
 
 #define PART       ((int32_t)PAGE_SIZE - 1)
-#define FOLD_BYTES (4 << 20) /* a statistic further from the account than this is folded at the next miss */
+#define FOLD_BYTES (4 << 20) /* a statistic further from the account is folded at the next miss */
 #define OOM_TRIES  400       /* two seconds of waiting: a victim that takes longer is stuck */
 #define RECLAIM_TRIES 16     /* rounds that find only pages in use before a kill */
 
@@ -289,7 +289,7 @@ static __noinline int charge_slow(struct owner *o, uint64_t bytes, enum memcg_ki
 	return err;
 }
 
-/* Batch and cap as they should be now.  @look: the entry may have been small because a limit was near. */
+/* Batch and cap as they should be now.  @look: the entry may be small because a limit was near. */
 static void refresh_entry(struct stock_entry *e, struct account *a, bool look)
 {
 	if (atomic_load_explicit(&memcg_config.batch, memory_order_relaxed) || !account_counts(a))

@@ -59,14 +59,15 @@ struct stock_entry {
 	_Atomic uint32_t batch;                    /* [c] pages of the next walk */
 	_Atomic int64_t delta[NR_MEMCG_STATS];     /* [c] statistics not yet folded */
 	_Atomic bool tight;                        /* [c] the last walk came near a limit */
-	_Atomic uint8_t credit;                    /* [c] pages a busy socket may have ahead; 0 near a limit */
+	_Atomic uint8_t credit;                    /* [c] pages ahead for a busy socket; 0 near a limit */
 };
 _Static_assert(sizeof(struct stock_entry) == 2 * CACHE_LINE, "an entry is two lines");
 _Static_assert(offsetof(struct stock_entry, delta[MEMCG_PGTABLE]) < CACHE_LINE,
 	       "frequent kinds are on the line of the word");
 
 struct stock_table {
-	__cacheline_aligned _Atomic(struct owner *) owners[STOCK_ENTRIES]; /* [c] whose entry; referenced */
+	/* [c] whose entry; referenced */
+	__cacheline_aligned _Atomic(struct owner *) owners[STOCK_ENTRIES];
 	struct stock_entry entries[STOCK_ENTRIES];
 };
 
@@ -95,7 +96,7 @@ enum stock_counter {
 
 struct stock_cpu {
 	/* Read and written by every charge of this CPU. */
-	struct owner *last;             /* [c] owner of the entry used last, or NULL; not with several slots */
+	struct owner *last;             /* [c] of the entry used last, or NULL; not with several slots */
 	struct stock_entry *last_entry; /* [c] */
 	struct stock_table *table;      /* constant after memcg_init() */
 	_Atomic uint64_t charged;       /* [c] bytes, ever */
@@ -178,7 +179,8 @@ static __always_inline struct stock_entry *stock_look(struct stock_cpu *s, struc
 	stock_remember(s, o, &s->table->entries[i]);
 	return &s->table->entries[i];
 }
-struct stock_entry *stock_find_other(struct stock_cpu *s, struct owner *o); /* the same, out of line */
+/* The same, out of line. */
+struct stock_entry *stock_find_other(struct stock_cpu *s, struct owner *o);
 /* This CPU's entry of @o, or NULL. */
 static __always_inline struct stock_entry *stock_find(struct stock_cpu *s, struct owner *o)
 {
@@ -255,7 +257,7 @@ void stock_fold(struct stock_cpu *s, struct stock_entry *e, struct owner *o, str
  */
 uint64_t stock_put(struct stock_cpu *s, struct stock_entry *e, struct owner *o, struct account *a,
 		   uint64_t bytes);
-/* slots=1 or 7: makes @e one of the entries that may hold charge; drains the one it displaces. Not in limbo. */
+/* slots=1 or 7: makes @e one of those that may hold charge; drains the one it displaces. Not in limbo. */
 void stock_hold(struct stock_cpu *s, struct stock_entry *e);
 /* May charge of @o be held back now?  Looked at again after holding it. */
 bool stock_allowed(struct owner *o, struct account *a);

@@ -17,7 +17,7 @@
 #define FEW	  10  /* groups to compare with */
 #define READS	  51 /* of memory.stat in a batch */
 #define BATCHES	  40
-#define REST_US	  300000 /* before reading: what the walk left to be freed after grace periods is freed */
+#define REST_US	  300000 /* before reading: what waits for grace periods is freed */
 #define PAUSE_US  30000 /* between batches */
 #define PAGE	  4096
 #define PATH_SIZE 64

@@ -41,8 +41,9 @@ def test_in_kernel(tally, tmp_path, cpus):
 
 
 def test_receive_limit(run, promise):
-    """A group at its limit: what comes in is dropped and counted, and arrives once there is memory."""
-    done = run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; promise limit", "--add", promise)
+    """At the limit what comes in is dropped and counted, and arrives once there is memory."""
+    done = run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control; promise limit",
+               "--add", promise)
     assert done.status == 0, done.out + done.err
     most, limit, dropped, oom = (int(re.search(rf"{key} (\d+)", done.out)[1])
                                  for key in ("most", "max", "dropped", "oom"))

@@ -33,7 +33,7 @@ static const struct {
 #undef X
 };
 
-/* Seeds of the fault's scenario, or all, until one fails.  In a process of its own: it may crash. */
+/* Seeds of the fault's scenario until one fails.  In a process of its own: it may crash. */
 static void search(unsigned seconds)
 {
 	const char *only = plants[planted].scenario;

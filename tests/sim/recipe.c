@@ -189,7 +189,8 @@ static void print_slots(void)
 
 	printf("\nOne group per client.  Other work is fitted on seven slots; one slot follows with the\n"
 	       "same work.  Mix: messages given back on the CPU of one of %u neighbouring pairs,\n"
-	       "%u %% and %.1f %% for each client (two numbers for six figures); low, high: %u %% more, less.\n",
+	       "%u %% and %.1f %% for each client (two numbers for six figures); low, high: %u %%\n"
+	       "more, less.\n",
 	       MIX_PAIRS, MIX_LEAST, MIX_PER_CLIENT, MIX_SPREAD);
 	printf("%-7s %5s %9s %9s %9s %9s %8s %9s %9s %9s\n", "groups", "mix", "7: publ.", "simul.",
 	       "1: publ.", "simul.", "differs", "low", "high", "tally");
@@ -247,8 +248,9 @@ static void print_heldout(void)
 
 	printf("\nHeld out: depth, with Linux 6.1's rules\n");
 	r = depth(72, 2, 4, work_for(machine.pair_mbps));
-	printf("72 CPUs, 36 clients, 4 levels: published 22169, simulated %.0f (%+.1f %%; its root figure is\n"
-	       "not published, that of 2022 was taken and is below it)\n", r.median, differs(r.median, 22169));
+	printf("72 CPUs, 36 clients, 4 levels: published 22169, simulated %.0f (%+.1f %%; its root\n"
+	       "figure is not published, that of 2022 was taken and is below it)\n", r.median,
+	       differs(r.median, 22169));
 	record("levels4-c72", "heldout", 72, r);
 	for (unsigned step = 0; step < 3; step++)
 		work += work_for(40198) - work_for(depth(44, 1, 2, work).median);
@@ -329,7 +331,8 @@ static void check(void)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: recipe [--quick] [--check] [--sharing] [--json FILE] [--machine FILE] [--messages N]\n");
+	fprintf(stderr, "usage: recipe [--quick] [--check] [--sharing] [--json FILE] [--machine FILE]\n"
+			"              [--messages N]\n");
 	exit(2);
 }
 

@@ -159,7 +159,10 @@ static pid_t hog(void)
 	pid_t child;
 	char c;
 
-	if (pipe(ready) || (child = fork()) < 0)
+	if (pipe(ready))
+		die("pipe");
+	child = fork();
+	if (child < 0)
 		die("fork");
 	if (!child) {
 		char *p;
