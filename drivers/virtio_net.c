@@ -9,7 +9,7 @@
  * Receive:   page-size buffers, merged by the device; payload goes up by
  *            reference, small payloads are copied so that they share a page.
  * Transmit:  by the sender's thread, under the queue's lock, the queue chosen by
- *            flow so that packets of a connection stay in order.  Headers are
+ *            flow so that packets of a connection stay in order (pbuf.home).  Headers are
  *            copied into the queue's slots, payload is referenced until the
  *            device is done with it.  Finished buffers are collected lazily;
  *            packets that find no room wait in a bounded backlog.
@@ -259,10 +259,25 @@ static void tx_push(struct vnet_queue *q)
 	}
 }
 
+/*
+ * A flow's queue: that of its home CPU, or one chosen by its addresses.  A tap device
+ * returns what it receives for the flow on the same pair (its automatic steering).
+ */
+static struct vnet_queue *tx_queue(struct vnet *v, const struct pbuf *p)
+{
+	unsigned n = v->nr_pairs;
+
+	if (n == 1)
+		return &v->queues[0];
+	if (p->home)
+		return &v->queues[min((p->home - 1u) / max(nr_cpus / n, 1u), n - 1)];
+	return &v->queues[ether_flow_hash(p) % n];
+}
+
 static void vnet_start(struct netdev *dev, struct pbuf *p)
 {
 	struct vnet *v = dev->priv;
-	struct vnet_queue *q = &v->queues[v->nr_pairs > 1 ? ether_flow_hash(p) % v->nr_pairs : 0];
+	struct vnet_queue *q = tx_queue(v, p);
 
 	if (unlikely(atomic_load_explicit(&v->vd.broken, memory_order_relaxed) ||
 		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed)))

@@ -145,6 +145,7 @@ struct tcp_sock {
 	struct netdev *dev;     /* [o] route, set with the connection */
 	struct pqueue outq;     /* [o] built, not yet handed to the device */
 	bool wake_rd, wake_wr;  /* [o] when ownership goes */
+	uint16_t home;          /* [o] for pbuf.home: CPU + 1 of the program; changes with nothing in flight */
 
 	/* Sending. [o] */
 	struct list_head txq;       /* tcp_seg: sent and unacknowledged, then unsent */

@@ -103,6 +103,8 @@ int tcp_accept(struct sock *s, struct sock **out, bool nonblock)
 	tcp_own(tp);
 	tp->parent = NULL;
 	sock_mem_move(&tp->sk.mem, current_owner());
+	if (tp->snd_una == tp->snd_nxt)
+		tp->home = (uint16_t)(cpu_id() + 1);
 	tcp_release(tp);
 	*out = &tp->sk;
 	return 0;

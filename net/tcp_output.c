@@ -200,6 +200,7 @@ static void tcp_queue_packet(struct tcp_sock *tp, struct pbuf *p, bool ecn)
 {
 	p->dev = tp->dev;
 	p->tos = tcp_ecn_tos(tp, ecn);
+	p->home = tp->home;
 	p->ttl = tp->sk.ttl;
 	tp->segs_out++;
 	pqueue_push(&tp->outq, p);

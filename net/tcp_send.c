@@ -176,6 +176,9 @@ static int send_begin(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
 		if (ret)
 			return ret;
 	}
+	/* Nothing of ours can be overtaken: the packets may take another queue from now on. */
+	if (tp->snd_una == tp->snd_nxt)
+		tp->home = (uint16_t)(cpu_id() + 1);
 	return 0;
 }
 

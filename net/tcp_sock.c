@@ -313,6 +313,7 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	ret = tcp_queue_flag(tp, SEG_SYN);
 	if (ret)
 		goto fail;
+	tp->home = (uint16_t)(cpu_id() + 1);
 	tcp_set_state(tp, TCP_SYN_SENT);
 	ret = ep_insert(&tp->ep, t.reuse_tw);
 	if (ret)

@@ -203,3 +203,33 @@ exit $status
     sent = [line for line in lines if "eth0:" in line][0].split()
     assert int(sent[9]) > 1_000_000
     assert int(sent[9]) / int(sent[10]) > 2000, "no packet was larger than the MTU"
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                    reason="tap devices need root and /dev/net/tun")
+def test_home_queue():
+    """A connection uses the pair of queues of its program's CPU, and the tap device answers there."""
+    netserver = os.path.join(OUT, "apps", "netserver")
+    text = "".join(f"taskset {1 << cpu} netperf -4 -H 192.168.77.1 -l 1 -P 0 -t TCP_MAERTS > /dev/null;"
+                   f"echo CPU {cpu}; grep eth0- /proc/interrupts;" for cpu in (0, 1, 0))
+    script = f"""
+ip link set lo up && ip tuntap add t0 mode tap multi_queue && ip addr add 192.168.77.1/24 dev t0 &&
+ip link set t0 up || exit 77
+{netserver} -D -4 > /dev/null 2>&1 & server=$!
+{TALLY} run --smp 2 --mem 512M --net tap:t0 --queues 2 --timeout 50 \
+ --append 'ip=192.168.77.2::192.168.77.1:255.255.255.0::eth0:off' --exec '{text}'
+status=$?
+kill $server
+exit $status
+"""
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, cwd=ROOT, timeout=90, check=False)
+    if done.returncode == 77 or "unshare" in done.stderr:
+        pytest.skip("no network namespace: " + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    seen = [(int(m[1]), int(m[2]), int(m[3])) for m in re.finditer(
+        r"CPU (\d)\n\s*\d+: +(\d+) +\d+ +eth0-0\n\s*\d+: +\d+ +(\d+) +eth0-1", done.stdout)]
+    assert [cpu for cpu, _, _ in seen] == [0, 1, 0], done.stdout
+    for (_, zero, one), (cpu, zero2, one2) in zip(seen, seen[1:]):
+        mine, other = (zero2 - zero, one2 - one) if cpu == 0 else (one2 - one, zero2 - zero)
+        assert mine > 20 and mine > 3 * other, done.stdout
