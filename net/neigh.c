@@ -18,7 +18,7 @@
 
 #define NEIGH_BUCKETS 256u
 #define NEIGH_MAX     1024u
-#define QUEUE_MAX     16u   /* packets that wait for one address */
+#define QUEUE_MAX     64u   /* packets that wait for one address: a datagram of 64 KiB in pieces is 54 */
 #define WAITING_MAX   1024u /* for all addresses together */
 #define REACHABLE_NS  (30 * NSEC_PER_SEC)
 #define DELAY_NS      (5 * NSEC_PER_SEC)
