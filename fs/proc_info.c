@@ -260,7 +260,7 @@ static int kmsg_show(struct seq *s, void *arg)
 static int devices_show(struct seq *s, void *arg)
 {
 	seq_printf(s, "Character devices:\n  1 mem\n  4 ttyS\n  5 /dev/tty\n  5 /dev/console\n"
-		      " 10 misc\n\nBlock devices:\n");
+		      " 10 misc\n\nBlock devices:\n  1 ramdisk\n");
 	return 0;
 }
 
@@ -298,7 +298,6 @@ void proc_info_init(void)
 	proc_register("kmsg", 0400, kmsg_show, NULL, NULL);
 	proc_register("devices", 0444, devices_show, NULL, NULL);
 	proc_register("modules", 0444, empty_show, NULL, NULL);
-	proc_register("partitions", 0444, empty_show, NULL, NULL);
 	proc_register("swaps", 0444, swaps_show, NULL, NULL);
 	proc_symlink("mounts", "self/mounts");
 #if !defined(TALLY_HOSTED)

@@ -101,7 +101,22 @@ static int drop_caches_show(struct seq *s, void *arg)
 	return 0;
 }
 
+static void partition_line(const struct block_device *b, void *arg)
+{
+	seq_printf(arg, "%4u %7u %10llu %s\n", (unsigned)(b->rdev >> 8), (unsigned)(b->rdev & 255),
+		   (unsigned long long)(b->pages * (PAGE_SIZE / 1024)), b->name);
+}
+
+/* Devices; there are no partitions on them. */
+static int partitions_show(struct seq *s, void *arg)
+{
+	seq_printf(s, "major minor  #blocks  name\n\n");
+	block_for_each(partition_line, s);
+	return 0;
+}
+
 void sync_init(void)
 {
+	(void)proc_register("partitions", 0444, partitions_show, NULL, NULL);
 	(void)proc_register("sys/vm/drop_caches", 0644, drop_caches_show, drop_caches_write, NULL);
 }
