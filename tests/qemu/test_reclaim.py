@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Reclaim: the walk experiment, memory.high with an end, pressure, and the sum rule under random work."""
+
+DISK = ("--append", "ramdisk=96M", "--mem", "512M")
+BOUNDED = ("--append", "ramdisk=96M memory.high.policy=bounded", "--mem", "512M")
+MAKE = r"""
+mkfs.tfs /dev/ram0 >/dev/null; mkdir /tmp/k; mount -t tfs /dev/ram0 /tmp/k; cd /tmp/k
+cg=/sys/fs/cgroup; echo +memory >$cg/cgroup.subtree_control
+"""
+PAGE = 4096
+
+
+def test_walk_reads_everything_under_each_lock(run):
+    done = run("experiment walk --cores 2 --file 4M --limit 2M --passes 3", "--mem", "512M", timeout=150)
+    rows = [r for r in done.records if r["record"] == "walk"]
+    assert [r["walk"] for r in rows] == ["spin", "rwlock", "rcu"]
+    for r in rows:
+        assert r["bytes"] == 2 * 3 * (4 << 20) and r["cores"] == 2
+        assert 1 << 20 < r["max_current"] <= 2 << 20
+        assert r["reclaim_rounds"] > 50 and r["lookups"] >= r["reclaim_rounds"]
+        assert r["seconds"] > 0 and r["mkdir_worst_us"] > 0
+
+
+def test_high_that_cannot_be_met_ends(run):
+    """bounded: killed after eight throttles, with events that say why; the time shows as pressure."""
+    done = run(MAKE + r"""
+mkdir $cg/h; echo 8M >$cg/h/memory.high
+(echo 0 >$cg/h/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=40M count=1) 2>/dev/null
+echo status $?; cat $cg/h/memory.events
+grep some $cg/h/memory.pressure; grep full /proc/pressure/memory
+""", *BOUNDED, timeout=120)
+    words = dict(line.split(" ", 1) for line in done.out.split("\n") if " " in line)
+    assert words["status"] == "137"
+    assert words["high_stalled"] == "1" and words["oom_kill"] == "1" and words["max"] == "0"
+    assert int(words["high"]) > 8
+    for what in ("some", "full"):
+        assert int(words[what].rsplit("total=", 1)[1]) > 1000000
+
+
+def test_high_reclaims_cache_before_anybody_waits(run):
+    done = run(MAKE + r"""
+dd if=/dev/zero of=f bs=1M count=24 2>/dev/null; sync; echo 3 >/proc/sys/vm/drop_caches
+mkdir $cg/h; echo 8M >$cg/h/memory.high
+(echo 0 >$cg/h/cgroup.procs; cat f f >/dev/null); echo status $?
+cat $cg/h/memory.current $cg/h/memory.stat | tr '\n' ';'; echo
+grep -v '^high ' $cg/h/memory.events | tr '\n' ' '; grep '^high ' $cg/h/memory.events
+""", *DISK, timeout=150)
+    out = done.out.split("\n")
+    assert out[0] == "status 0"
+    stat = dict(line.split() for line in out[1].split(";")[1:] if line)
+    assert int(out[1].split(";", maxsplit=1)[0]) < 9 << 20
+    assert int(stat["pgsteal"]) > 6000 and int(stat["pgscan"]) >= int(stat["pgsteal"])
+    assert int(stat["inactive_file"]) + int(stat["active_file"]) == int(stat["file"]) - int(stat["shmem"])
+    assert int(stat["workingset_refault_file"]) > 0
+    assert int(out[2].rsplit(" ", 1)[1]) > 0 and "high_stalled 0" in out[2] and "oom 0" in out[2]
+
+
+def test_machine_reclaims_before_it_kills(run):
+    """Files larger than memory: the background thread keeps pages free, nobody is killed."""
+    done = run(r"""
+mkfs.tfs /dev/ram0 >/dev/null; mkdir /tmp/k; mount -t tfs /dev/ram0 /tmp/k; cd /tmp/k
+dd if=/dev/urandom of=f bs=1M count=64 2>/dev/null; sync; md5sum f >sum
+for i in 1 2; do md5sum -c sum; done
+grep pgsteal /sys/fs/cgroup/memory.stat; grep MemAvailable /proc/meminfo
+""", "--append", "ramdisk=72M", "--mem", "128M", timeout=150)
+    assert done.out.count("f: OK") == 2
+    words = dict(line.split(" ", 1) for line in done.out.split("\n") if " " in line)
+    assert int(words["pgsteal_kswapd"]) + int(words["pgsteal_direct"]) > 5000
+
+
+WORK = r"""
+for i in 1 2 3; do dd if=/dev/urandom of=f$i bs=1M count=5 2>/dev/null; done
+md5sum f1 f2 f3 >sums; sync; echo 3 >/proc/sys/vm/drop_caches
+mkdir $cg/top; echo +memory >$cg/top/cgroup.subtree_control
+for g in a b c; do mkdir $cg/top/$g; done
+rnd() { seed=$(((seed * 1103515245 + 12345) & 0x7fffffff)); r=$(((seed >> 8) % $1)); }
+for round in 1 2 3; do
+	rnd 10; echo $((r + 8))M >$cg/top/memory.max
+	for g in a b c; do
+		rnd 3; n=$((r + 1)); rnd 4
+		(echo 0 >$cg/top/$g/cgroup.procs
+		case $r in
+		0) md5sum -c sums >/dev/null;;
+		1) cat f$n f$n >/dev/null;;
+		2) dd if=f$n of=w$g bs=64k 2>/dev/null; sync; cmp f$n w$g;;
+		3) dd if=/dev/zero of=/dev/null bs=3M count=2 2>/dev/null; cmp f$n f$n;;
+		esac || echo failed) &
+	done
+	rnd 3; sleep 0.$r; rnd 10; echo $((r + 8))M >$cg/top/memory.max
+	wait
+	rnd 2; [ $r = 0 ] && rmdir $cg/top/b && mkdir $cg/top/b
+	od -An -v -td8 /proc/kpagecgroup | awk '{ for (i = 1; i <= NF; i++) n[$i]++ }
+		END { for (k in n) print "pages", k, n[k] }'
+	for g in top top/a top/b top/c; do
+		echo group $g $(stat -c %i $cg/$g) $(cat $cg/$g/memory.current.exact)
+		grep -E '^(anon|file|kernel|sock|slab) ' $cg/$g/memory.stat
+	done
+	echo quiet
+done
+"""
+
+
+def check_quiet(lines):
+    """A group's usage is what its kinds add up to, and its pages are there."""
+    pages, groups = {}, {}
+    for line in lines:
+        w = line.split()
+        if w[0] == "pages":
+            pages[w[1]] = int(w[2])
+        elif w[0] == "group":
+            now = groups[w[1]] = {"ino": w[2], "exact": int(w[3])}
+        elif w[0] in ("anon", "file", "kernel", "sock", "slab"):
+            now[w[0]] = int(w[1])
+    for name, g in groups.items():
+        below = [h for other, h in groups.items() if other.startswith(name)]
+        kinds = sum(g[k] for k in ("anon", "file", "kernel", "sock"))
+        # Of each owner less than a page may be charged that no object uses.
+        assert kinds <= g["exact"] < kinds + PAGE * 2 * len(below), (name, g)
+        mine = PAGE * sum(pages.get(h["ino"], 0) for h in below)
+        assert mine == kinds - g["slab"] - g["sock"], (name, g, mine)
+    return len(groups)
+
+
+def test_usage_is_what_pages_say(run):
+    done = run(MAKE + "seed=1\n" + WORK, "--append", "ramdisk=64M", "--mem", "256M", timeout=200)
+    rounds = done.out.split("quiet\n")
+    assert "failed" not in done.out and "differ" not in done.out
+    assert [check_quiet(r.strip().split("\n")) for r in rounds[:-1]] == [4] * 3
+
+
+def test_no_allocation_is_certain(run):
+    """Readers that lose every 97th allocation fail or not; what they read is right, nothing is lost."""
+    done = run(MAKE + r"""
+dd if=/dev/urandom of=f bs=1M count=10 2>/dev/null; sum=$(md5sum <f); sync
+echo 3 >/proc/sys/vm/drop_caches; mkdir $cg/h; echo 6M >$cg/h/memory.max
+export cg; sh -c 'echo 97 >/proc/sys/tally/fail/alloc
+for i in 1 2 3 4 5 6 7 8; do (echo 0 >$cg/h/cgroup.procs; md5sum <f >/tmp/s$i) & wait; done' 2>/dev/null
+echo 0 >/proc/sys/tally/fail/alloc
+for i in 1 2 3 4 5 6 7 8; do [ -s /tmp/s$i ] && [ "$(cat /tmp/s$i)" != "$sum" ] && echo wrong; done
+[ "$(md5sum <f)" = "$sum" ] && echo same; echo 3 >/proc/sys/vm/drop_caches
+sleep 0.3; cat $cg/h/memory.current; rmdir $cg/h && echo gone
+""", *DISK, timeout=150)
+    out = done.out.split("\n")
+    assert "wrong" not in out and out[0] == "same" and out[2] == "gone"
+    assert int(out[1]) < 256 << 10
