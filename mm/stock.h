@@ -257,7 +257,7 @@ void stock_fold(struct stock_cpu *s, struct stock_entry *e, struct owner *o, str
  */
 uint64_t stock_put(struct stock_cpu *s, struct stock_entry *e, struct owner *o, struct account *a,
 		   uint64_t bytes);
-/* slots=1 or 7: makes @e one of those that may hold charge; drains the one it displaces. Not in limbo. */
+/* slots=1 or 7: @e becomes one of those that may hold charge, in place of another. Not in limbo. */
 void stock_hold(struct stock_cpu *s, struct stock_entry *e);
 /* May charge of @o be held back now?  Looked at again after holding it. */
 bool stock_allowed(struct owner *o, struct account *a);
