@@ -16,7 +16,7 @@
 #define PARENT	  "groups"
 #define FEW	  10  /* groups to compare with */
 #define READS	  51 /* of memory.stat in a batch */
-#define BATCHES	  40
+#define BATCHES	  60
 #define REST_US	  300000 /* before reading: what waits for grace periods is freed */
 #define PAUSE_US  30000 /* between batches */
 #define PAGE	  4096
@@ -156,8 +156,11 @@ static int measure(unsigned n, char *pages, struct figures *f)
 
 	if (create(0, few) < 0 || walk(0, few, pages) < 0)
 		return -1;
-	/* With ten groups before and after: half of the batches each, as the machine's load drifts. */
-	few_before = stat_time(few - 1, BATCHES / 2, WITH_FEW);
+	/*
+	 * With ten groups before and after, as the machine's load drifts; fewer after, when what
+	 * was removed is still being freed for a while.
+	 */
+	few_before = stat_time(few - 1, BATCHES * 2 / 3, WITH_FEW);
 	t[0] = np_now();
 	if (create(few, n) < 0)
 		return -1;
@@ -173,7 +176,7 @@ static int measure(unsigned n, char *pages, struct figures *f)
 	if (remove_range(few, n) < 0)
 		return -1;
 	f->remove = n > few ? (np_now() - t[3]) / (n - few) * 1e6 : NAN;
-	few_after = stat_time(few - 1, BATCHES / 2, WITH_FEW);
+	few_after = stat_time(few - 1, BATCHES / 3, WITH_FEW);
 	f->stat_few = isnan(few_after) ? NAN : fmin(few_before, few_after);
 	if (remove_range(0, few) < 0)
 		return -1;
