@@ -45,8 +45,8 @@ static unsigned cached_batch(struct mapping *m, struct ra_state *ra, uint64_t n,
 	for (unsigned i = got; i < want; i++)
 		if (v[i])
 			page_put(v[i]);
-	if (got && ra)
-		ra->next = n + got;
+	if (got)
+		ra_read_up_to(ra, n + got);
 	return got;
 }
 

@@ -109,12 +109,20 @@ void mapping_destroy(struct mapping *m);
  */
 struct page *page_cache_find(struct mapping *m, uint64_t n);
 
-/* Where a reader is, for read-ahead; one per open file. */
+/*
+ * Where a reader is, for read-ahead; one per open file.  Threads that share it may mix
+ * their windows up, which costs time and nothing else: a size is never above RUN_PAGES.
+ */
 struct ra_state {
-	uint64_t next;   /* the page behind the last one that was read */
-	uint64_t start;  /* window under way or read last: first page */
-	uint32_t size;   /* pages in it; 0: none */
+	_Atomic uint64_t next;  /* the page behind the last one that was read */
+	_Atomic uint64_t start; /* window under way or read last: first page */
+	_Atomic uint32_t size;  /* pages in it; 0: none */
 };
+static inline void ra_read_up_to(struct ra_state *ra, uint64_t next)
+{
+	if (ra)
+		atomic_store_explicit(&ra->next, next, memory_order_relaxed);
+}
 
 /**
  * page_cache_read - page @n, read from the store if need be

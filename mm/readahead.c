@@ -76,31 +76,53 @@ static int start_read(struct mapping *m, uint64_t first, unsigned n, uint64_t ma
 	return i == first ? err : 0;
 }
 
+static unsigned size_of(const struct ra_state *ra)
+{
+	return ra ? atomic_load_explicit(&ra->size, memory_order_relaxed) : 0;
+}
+
+static uint64_t start_of(const struct ra_state *ra)
+{
+	return atomic_load_explicit(&ra->start, memory_order_relaxed);
+}
+
+/* The next window: @size pages, bounded, from @start on.  Return: how many it is. */
+static unsigned set_window(struct ra_state *ra, uint64_t start, unsigned size)
+{
+	size = min(size, (unsigned)RUN_PAGES);
+	atomic_store_explicit(&ra->start, start, memory_order_relaxed);
+	atomic_store_explicit(&ra->size, size, memory_order_relaxed);
+	return size;
+}
+
 /* The window for a reader who misses page @n and wants @want pages from there. */
 static unsigned window(struct ra_state *ra, uint64_t n, unsigned want)
 {
-	unsigned size = max(want, 1u);
+	unsigned size = max(want, 1u), last = size_of(ra);
 
 	if (!ra)
 		return min(size, (unsigned)RUN_PAGES);
-	if (n && n != ra->next) { /* here and there */
-		ra->size = 0;
+	if (n && n != atomic_load_explicit(&ra->next, memory_order_relaxed)) { /* here and there */
+		atomic_store_explicit(&ra->size, 0, memory_order_relaxed);
 		return min(size, (unsigned)RUN_PAGES);
 	}
-	size = ra->size && n == ra->start + ra->size ? 2 * ra->size : max(size, (unsigned)FIRST_WINDOW);
-	ra->start = n;
-	ra->size = min(size, (unsigned)RUN_PAGES);
-	return ra->size;
+	size = last && n == start_of(ra) + last ? 2 * last : max(size, (unsigned)FIRST_WINDOW);
+	return set_window(ra, n, size);
 }
 
-/* A reader has reached a mark: the window behind the one it lies in. */
-static void read_ahead(struct mapping *m, struct ra_state *ra)
+/* A reader at page @n has reached a mark: the window behind the one it lies in. */
+static void read_ahead(struct mapping *m, struct ra_state *ra, uint64_t n)
 {
-	uint64_t start = ra->start + ra->size;
-	unsigned size = min(2 * ra->size, (unsigned)RUN_PAGES);
+	unsigned size = size_of(ra);
+	uint64_t start;
 
-	ra->start = start;
-	ra->size = size;
+	if (!size)
+		return;
+	start = start_of(ra);
+	if (n < start || n >= start + size)
+		return;
+	start += size;
+	size = set_window(ra, start, 2 * size);
 	(void)start_read(m, start, size, start + size / 2);
 }
 
@@ -135,7 +157,7 @@ struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n,
 
 			if (kill_pending(current))
 				return ERR_PTR(-EINTR);
-			err = start_read(m, n, size, ra && ra->size ? n + size / 2 : UINT64_MAX);
+			err = start_read(m, n, size, size_of(ra) ? n + size / 2 : UINT64_MAX);
 			if (err)
 				return ERR_PTR(err);
 			continue;
@@ -143,11 +165,9 @@ struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n,
 		if (likely(page_has(p, PG_uptodate))) {
 			if (unlikely(page_has(p, PG_readahead))) {
 				page_flag_clear(p, PG_readahead);
-				if (ra && ra->size && n >= ra->start && n < ra->start + ra->size)
-					read_ahead(m, ra);
+				read_ahead(m, ra, n);
 			}
-			if (ra)
-				ra->next = n + 1;
+			ra_read_up_to(ra, n + 1);
 			return p;
 		}
 		err = wait_read(m, p, &tried);
