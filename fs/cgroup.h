@@ -58,10 +58,11 @@ struct cg_file {
 	const char *name;
 	unsigned mode, flags;
 	int (*show)(struct seq *s, struct memcg *m);
-	/* White space at both ends is gone.  0 or -errno; the caller says how many bytes that was. */
+	/* White space at both ends is gone.  0 or -errno. */
 	int (*write)(struct memcg *m, char *text);
-	int (*write_as)(struct cg_opened *o, char *text); /* the same, for files that ask who opened them */
-	int (*show_as)(struct seq *s, struct cg_opened *o); /* instead of show, for what depends on the descriptor */
+	/* Instead of write and show, for what depends on who opened the file or on the descriptor. */
+	int (*write_as)(struct cg_opened *o, char *text);
+	int (*show_as)(struct seq *s, struct cg_opened *o);
 };
 /* One table for each file of fs/ that has some; fs/cgroup_files.c puts them together. */
 extern const struct cg_file cg_core_files[], cg_memory_files[], cg_stat_files[], cg_swap_files[],
@@ -75,7 +76,7 @@ unsigned cg_file_index(const struct cg_file *f);   /* the other way round */
 
 /* Shared by the files' functions: 0 or -errno. */
 void cg_show_pages(struct seq *s, int64_t pages);                     /* bytes, or "max" */
-int cg_parse_amount(const char *s, const char *max, int64_t *pages);  /* @max: the word for no limit */
+int cg_parse_amount(const char *s, const char *max, int64_t *pages);  /* @max: word for no limit */
 int cg_parse_limit(const char *s, int64_t *pages);
 int cg_parse_int(const char *s, int *out);
 /* The group's own account, RCU held; NULL: the controller has just been taken away. */
@@ -102,7 +103,19 @@ static inline bool cg_file_shown(struct memcg *m, const struct cg_file *f)
 	return !(f->flags & CG_MEMORY) || memcg_account(m);
 }
 
-/* Owner and mode of a file (by its inode number in the group's directory), as somebody has set them, or NULL. */
+static inline struct cg_node *cg_node_of(const struct inode *i)
+{
+	return i->priv;
+}
+/* Is what the inode stands for gone? */
+static inline bool cg_node_stale(const struct cg_node *n)
+{
+	return atomic_load_explicit(&n->group->dead, memory_order_relaxed) ||
+	       (n->file && !cg_file_shown(n->group, n->file));
+}
+extern const struct file_ops cg_file_fops; /* fs/cgroup_open.c */
+
+/* Owner and mode of a file of the group, by inode number, as somebody has set them, or NULL. */
 struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino);
 static inline uint64_t cg_file_ino(const struct memcg *m, const struct cg_file *f)
 {

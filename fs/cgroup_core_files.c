@@ -25,7 +25,7 @@ static bool may_write_procs(struct memcg *m, uint32_t euid)
 	return a && ((a->uid == euid && a->mode & 0200) || a->mode & 0002);
 }
 
-/* May a process go from one group to another?  As the one who opened the file, at what both are under. */
+/* May a process go from one group to another?  As who opened the file, where both are under. */
 static int may_move(struct memcg *from, struct memcg *to, void *arg)
 {
 	struct cg_opened *o = arg;

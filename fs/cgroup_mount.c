@@ -53,7 +53,8 @@ int cg_options_set(const char *data)
 	atomic_store_explicit(&options, wanted, memory_order_relaxed);
 	atomic_store_explicit(&protection_recursive, wanted & CG_OPT_RECURSIVEPROT,
 			      memory_order_relaxed);
-	atomic_store_explicit(&memcg_local_events, wanted & CG_OPT_LOCALEVENTS, memory_order_relaxed);
+	atomic_store_explicit(&memcg_local_events, wanted & CG_OPT_LOCALEVENTS,
+			      memory_order_relaxed);
 	return 0;
 }
 

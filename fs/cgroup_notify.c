@@ -18,7 +18,7 @@
 
 #define NOTIFY_DELAY_NS (10 * NSEC_PER_MSEC)
 
-/* Who polls sleeps in one of these, by group id: a queue per group would cost more than it is worth. */
+/* Who polls sleeps in one of these, by group id: one for each group would cost too much. */
 #define NR_QUEUES 16
 static struct wait_queue queues[NR_QUEUES];
 
@@ -75,7 +75,7 @@ static void changed(struct memcg *m, enum memcg_notify file)
 {
 	uint32_t bit = 1u << file;
 
-	/* The barrier in wq_active() orders the count, which a poller looks at, before this look at him. */
+	/* The barrier in wq_active() orders the count, which a poller looks at, before this. */
 	if (!wq_active(cg_notify_queue(m)) &&
 	    !atomic_load_explicit(&inotify_watches, memory_order_relaxed))
 		return;

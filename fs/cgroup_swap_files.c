@@ -76,7 +76,8 @@ static int swap_events_show(struct seq *s, struct memcg *m)
 const struct cg_file cg_swap_files[] = {
 	{ .name = "memory.swap.current", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY,
 	  .show = zero_show },
-	{ .name = "memory.swap.events", .mode = 0444, .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(SWAP),
+	{ .name = "memory.swap.events", .mode = 0444,
+	  .flags = CG_NOT_ROOT | CG_MEMORY | CG_NOTIFIES(SWAP),
 	  .show = swap_events_show },
 	{ .name = "memory.swap.high", .mode = 0644, .flags = CG_NOT_ROOT | CG_MEMORY,
 	  .show = swap_high_show, .write = swap_high_write },

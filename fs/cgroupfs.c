@@ -14,17 +14,11 @@
  */
 #include "fs/cgroup.h"
 #include "fs/inotify.h"
-#include "mm/psi.h"
 
 #define CGROUP2_MAGIC 0x63677270
 
 static const struct inode_ops cg_dir_ops, cg_file_iops;
-static const struct file_ops cg_dir_fops, cg_file_fops;
-
-static struct cg_node *node_of(const struct inode *i)
-{
-	return i->priv;
-}
+static const struct file_ops cg_dir_fops;
 
 struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino)
 {
@@ -38,7 +32,7 @@ struct memcg_attr *cg_attr_find(struct memcg *m, uint64_t ino)
 /* Somebody has changed owner or mode: to be found again when the inode has gone and come back. */
 static int cg_setattr(struct inode *i)
 {
-	struct memcg *m = node_of(i)->group;
+	struct memcg *m = cg_node_of(i)->group;
 	struct memcg_attr *a;
 	int err = 0;
 
@@ -101,27 +95,21 @@ static struct inode *cg_inode(struct super *s, unsigned mode, struct memcg *m,
 
 static void cg_evict(struct inode *i)
 {
-	struct cg_node *n = node_of(i);
+	struct cg_node *n = cg_node_of(i);
 
 	memcg_put(n->group);
 	/* A path walk under RCU may be asking this moment whether it is stale. */
 	kfree_rcu_obj(&n->rcu, n);
 }
 
-static bool cg_stale_node(struct cg_node *n)
-{
-	return atomic_load_explicit(&n->group->dead, memory_order_relaxed) ||
-	       (n->file && !cg_file_shown(n->group, n->file));
-}
-
 static bool cg_stale(struct inode *i)
 {
-	return cg_stale_node(node_of(i));
+	return cg_node_stale(cg_node_of(i));
 }
 
 static int cg_lookup(struct inode *dir, struct dentry *d)
 {
-	struct memcg *m = node_of(dir)->group, *child;
+	struct memcg *m = cg_node_of(dir)->group, *child;
 	const struct dname *name = dentry_name(d);
 	struct inode *i = NULL;
 
@@ -155,7 +143,7 @@ static int cg_mkdir(struct inode *dir, struct dentry *d, unsigned mode)
 
 	if (strchr(name->s, '\n'))
 		return -EINVAL;
-	m = memcg_create(node_of(dir)->group, name->s);
+	m = memcg_create(cg_node_of(dir)->group, name->s);
 	if (IS_ERR(m))
 		return (int)PTR_ERR(m);
 	i = cg_inode(dir->super, mode, m, NULL);
@@ -169,7 +157,7 @@ static int cg_mkdir(struct inode *dir, struct dentry *d, unsigned mode)
 
 static int cg_rmdir(struct inode *dir, struct dentry *d)
 {
-	return memcg_remove(node_of(d->inode)->group);
+	return memcg_remove(cg_node_of(d->inode)->group);
 }
 
 static int cg_unlink(struct inode *dir, struct dentry *d)
@@ -206,7 +194,7 @@ static int list_children(struct file *f, struct memcg *m, filldir_t fill, void *
 
 static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 {
-	struct memcg *m = node_of(f->inode)->group;
+	struct memcg *m = cg_node_of(f->inode)->group;
 
 	if (!dir_emit_dots(f, fill, ctx, pos))
 		return 0;
@@ -225,136 +213,15 @@ static int cg_readdir(struct file *f, filldir_t fill, void *ctx, loff_t *pos)
 	return list_children(f, m, fill, ctx, pos);
 }
 
-/* Files. */
-
-static int file_show(struct seq *s, void *arg)
-{
-	struct cg_opened *o = arg;
-	struct cg_node *n = o->node;
-
-	if (cg_stale_node(n))
-		return -ENODEV;
-	return n->file->show_as ? n->file->show_as(s, o) : n->file->show(s, n->group);
-}
-
-/* White space as Linux sees it: Latin 1's hard space, too. */
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r') || c == '\xa0';
-}
-
-static ssize_t file_write(const char *text, size_t len, void *arg)
-{
-	struct cg_opened *o = arg;
-	struct cg_node *n = o->node;
-	char *from = (char *)text, *end = from + strlen(from); /* the buffer is the writer's own */
-	int err;
-
-	if (!len)
-		return 0;
-	if (cg_stale_node(n))
-		return -ENODEV;
-	if (cg_option(CG_OPT_NSDELEGATE) && !(n->file->flags & CG_DELEGATED) && o->ns->parent &&
-	    o->ns == n->group)
-		return -EPERM;
-	if (!(n->file->flags & CG_RAW)) {
-		while (from < end && is_blank(*from))
-			from++;
-		while (end > from && is_blank(end[-1]))
-			*--end = '\0';
-	}
-	err = n->file->write_as ? n->file->write_as(o, from) : n->file->write(n->group, from);
-	return err ? err : (ssize_t)len;
-}
-
-/* Of a file whose changes can be watched: how many there have been. */
-static uint32_t event_seq(const struct cg_node *n)
-{
-	return atomic_load_explicit(&n->group->event_seq[cg_notify_of(n->file->flags)],
-				    memory_order_acquire);
-}
-
-static struct cg_opened *opened(struct file *f)
-{
-	return text_arg(f);
-}
-
-static void opened_free(struct cg_opened *o)
-{
-	if (o)
-		memcg_put(o->ns);
-	kfree(o);
-}
-
-static int cg_open(struct inode *i, struct file *f)
-{
-	struct cg_node *n = node_of(i);
-	struct cg_opened *o = kzalloc(sizeof(*o), GFP_KERNEL | GFP_ACCOUNT);
-	int err = -ENOMEM;
-
-	if (o) {
-		o->node = n;
-		o->file = f;
-		o->euid = current->process ? current->process->euid : 0;
-		o->ns = cgroup_ns_root(current->process);
-		o->seq = event_seq(n);
-		err = text_open(f, n->file->show || n->file->show_as ? file_show : NULL,
-				n->file->write || n->file->write_as ? file_write : NULL, o);
-	}
-	if (err)
-		opened_free(o);
-	return err;
-}
-
-static void cg_release(struct file *f)
-{
-	struct cg_opened *o = opened(f);
-
-	text_release(f);
-	if (o->trigger)
-		psi_trigger_destroy(o->trigger);
-	cg_peak_release(o);
-	opened_free(o);
-}
-
-static ssize_t cg_read(struct file *f, struct iov_iter *to, loff_t *pos)
-{
-	struct cg_opened *o = opened(f);
-
-	/* Before the text: a change after it is still to be reported. */
-	o->seq = event_seq(o->node);
-	return text_read(f, to, pos);
-}
-
-static unsigned cg_poll(struct file *f, struct poll_table *pt)
-{
-	struct cg_opened *o = opened(f);
-	struct cg_node *n = o->node;
-	struct psi_trigger *t = atomic_load_explicit(&o->trigger, memory_order_acquire);
-	unsigned ready = EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM;
-
-	if (t) {
-		poll_wait(f, psi_trigger_queue(t), pt);
-		return psi_trigger_fired(t) ? ready | EPOLLPRI : ready;
-	}
-	if (n->file->flags & CG_PRESSURE)
-		return ready | EPOLLERR | EPOLLPRI;
-	if (!(n->file->flags & CG_NOTIFY))
-		return ready;
-	poll_wait(f, cg_notify_queue(n->group), pt);
-	if (event_seq(n) != o->seq)
-		ready |= EPOLLPRI | EPOLLERR;
-	return ready;
-}
-
-/* Who watches *.events hears of the group's events; who watches another file, of writes; the directory, of its end. */
+/* A watch of *.events hears of events, of another file: of writes, of the directory: of its end. */
 static const void *cg_watch_key(struct inode *i)
 {
-	struct cg_node *n = node_of(i);
+	struct cg_node *n = cg_node_of(i);
 
 	if (!n->file)
 		return n->group;
-	return n->file->flags & CG_NOTIFY ? cg_notify_key(n->group, cg_notify_of(n->file->flags)) : i;
+	return n->file->flags & CG_NOTIFY ? cg_notify_key(n->group, cg_notify_of(n->file->flags))
+					  : i;
 }
 
 static int cg_truncate(struct inode *i, loff_t size)
@@ -380,15 +247,6 @@ static const struct inode_ops cg_file_iops = {
 	.evict = cg_evict,
 };
 static const struct file_ops cg_dir_fops = { .readdir = cg_readdir, .lseek = text_lseek };
-static const struct file_ops cg_file_fops = {
-	.open = cg_open,
-	.read = cg_read,
-	.write = text_write,
-	.poll = cg_poll,
-	.lseek = text_lseek,
-	.release = cg_release,
-};
-
 static int cg_statfs(struct super *s, uint64_t out[6])
 {
 	out[5] = CGROUP2_MAGIC;
@@ -440,7 +298,7 @@ struct memcg *cgroup_of_dir(struct file *f)
 
 	if (!cgroup_is_dir(f))
 		return NULL;
-	m = node_of(f->inode)->group; /* the inode holds it */
+	m = cg_node_of(f->inode)->group; /* the inode holds it */
 	if (atomic_load_explicit(&m->dead, memory_order_relaxed))
 		return NULL;
 	memcg_get(m);

@@ -7,9 +7,9 @@
 
 /* Is the thread's group freezing?  A look without locks. */
 bool freezer_wants(struct user_thread *u);
-/* The current thread counts as frozen, or no more: around sleeps that end by themselves only for SIGKILL. */
+/* The current thread counts as frozen, or no more: around sleeps that only SIGKILL ends early. */
 void freezer_count(bool frozen);
-/* It counts as frozen no more, unless its group is still freezing: then it must call freezer_sleep() next. */
+/* As with false, unless its group is still freezing: then it must call freezer_sleep() next. */
 void freezer_leave(void);
 /* Sleeps until the group thaws, the thread is to end or to stop for a tracer. */
 void freezer_sleep(void);

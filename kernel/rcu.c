@@ -76,7 +76,7 @@ static void push_call(unsigned cpu, struct rcu_head *h)
 	int state;
 	struct thread *t;
 
-	/* A race with krcu, which sets it back, costs a grace period more or a wait of GATHER_NS. */
+	/* A race with krcu, which sets it back, costs a grace period or a wait of GATHER_NS. */
 	atomic_store_explicit(&rc->nr_calls, nr, memory_order_relaxed);
 	do {
 		h->next = head;
@@ -256,7 +256,7 @@ void synchronize_rcu(void)
 
 	might_sleep();
 	call_rcu(&w.head, wake_waiter);
-	/* Counted before the look at krcu, which looks the other way round: it sees us or is woken. */
+	/* Counted first, then a look at krcu, who does it the other way round. */
 	atomic_fetch_add_explicit(&waiters, 1, memory_order_seq_cst);
 	t = atomic_load_explicit(&krcu, memory_order_acquire);
 	if (t && atomic_load_explicit(&krcu_state, memory_order_seq_cst) != AWAKE)

@@ -219,7 +219,7 @@ int memcg_attach(struct memcg *m, pid_t pid, bool thread,
 
 	if (!p)
 		return -ESRCH;
-	mutex_lock(&memcg_mutex); /* controllers and types stay as they are, and nobody else moves it */
+	mutex_lock(&memcg_mutex); /* controllers and types stay, and nobody else moves it */
 	rcu_read_lock();
 	spin_lock(&process_lock);
 	err = may ? may(t && t->user ? memcg_of_thread(t->user) : memcg_of_process(p), m, arg) : 0;
