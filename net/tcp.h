@@ -2,11 +2,8 @@
 /*
  * TCP: the connection and what its files share.
  *
- * What:      one struct tcp_sock per connection or listener.  Files: tcp_sock.c
- *            (the program's calls), tcp_input.c, tcp_ack.c, tcp_rcv.c,
- *            tcp_output.c, tcp_timer.c, tcp_sack.c, tcp_cong.c, tcp_rack.c,
- *            tcp_tlp.c, tcp_prr.c, tcp_ecn.c, tcp_cc.c, tcp_options.c,
- *            tcp_listen.c, tcp_timewait.c, tcp_hash.c, tcp_opt.c.
+ * What:      one struct tcp_sock per connection or listener.  The files tcp_*.c
+ *            share this header; docs/net.md has a line about each.
  * Locks:     tp->own (net/own.h) protects everything marked [o].  Packets for a
  *            connection that is owned go to its backlog.  Lock order: ownership
  *            of one connection, then (without waiting) that of its peer;
@@ -287,6 +284,8 @@ void tcp_set_mss(struct tcp_sock *tp);
 unsigned tcp_orphans(void);          /* connections without a file that still have something to do */
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
 int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
+int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
+void tcp_release_port(struct tcp_sock *tp); /* bound or held; owned, or nobody else knows it */
 void tcp_free_txq(struct tcp_sock *tp);
 void tcp_free_rxq(struct tcp_sock *tp);
 static inline bool tcp_wmem_free(const struct tcp_sock *tp)
@@ -344,7 +343,7 @@ void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now);
 uint32_t tcp_window(struct tcp_sock *tp); /* window to offer now, bytes */
 bool tcp_ts_ok(const struct tcp_sock *tp, const struct pbuf *p, uint64_t now); /* PAWS */
 
-/* tcp_output.c */
+/* tcp_output.c (what may be sent), tcp_seg.c (elements), tcp_xmit.c (packets) */
 void tcp_output(struct tcp_sock *tp, uint64_t now);
 void tcp_output_one(struct tcp_sock *tp, uint64_t now);  /* tx_next is there */
 void tcp_send_ack(struct tcp_sock *tp, uint64_t now);
@@ -357,6 +356,8 @@ void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wn
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
 struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s);
+/* A partial last segment @s takes bytes from the next one if the pieces fit together. */
+void tcp_seg_fill(struct tcp_sock *tp, struct tcp_seg *s);
 /* Cuts @s after @n bytes; the rest is the next element.  False without memory. */
 bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n);
 void tcp_seg_refund(struct tcp_sock *tp, struct tcp_seg *s);
@@ -365,7 +366,7 @@ uint32_t tcp_pipe(const struct tcp_sock *tp);
 struct pbuf *tcp_packet(const struct ip_addr *src, uint16_t sport, const struct ip_addr *dst,
 			uint16_t dport);
 void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint32_t wnd_field);
-int tcp_output_init(void);
+int tcp_seg_init(void);
 
 /* tcp_sack.c */
 void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a);
