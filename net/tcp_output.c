@@ -107,7 +107,7 @@ static uint32_t packet_max(const struct tcp_sock *tp)
 {
 	unsigned tso = addr_is_v4(&tp->ep.raddr) ? NETDEV_TSO4 : NETDEV_TSO6;
 
-	if (likely(tp->loopback) || !(tp->dev->features & tso) || tp->ecn_cwr || tp->urg_send)
+	if (likely(tp->loopback) || !tp->dev || !(tp->dev->features & tso) || tp->ecn_cwr || tp->urg_send)
 		return tp->mss;
 	return TCP_SEG_MAX / tp->mss * tp->mss;
 }
@@ -132,12 +132,13 @@ void tcp_output_one(struct tcp_sock *tp, uint64_t now)
  */
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
-	uint32_t most = packet_max(tp), mss = tp->mss;
+	uint32_t most, mss = tp->mss;
 	struct tcp_seg *s;
 	bool any = false;
 
 	if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
 		return;
+	most = packet_max(tp);
 	tcp_retransmit(tp, now);
 	if (tp->tx_next && tp->snd_una == tp->snd_nxt)
 		idle_restart(tp, now);
