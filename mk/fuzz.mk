@@ -17,8 +17,8 @@ FUZZ_RUNTIME  = $(shell $(FUZZ_CC) -print-runtime-dir)/libclang_rt.fuzzer_no_mai
 FUZZ_SECS    ?= 3
 
 # Groups: accounting, lists of pages, reclaim, and their files.
-FUZZ_MEMCG    = $(wildcard $(addprefix mm/,memcg*.c lru*.c reclaim*.c workingset*.c high*.c psi*.c owner.c stock.c \
-	page_counter_*.c) fs/cgroup*.c)
+FUZZ_MEMCG    = $(wildcard $(addprefix mm/,memcg*.c lru*.c reclaim*.c workingset*.c high*.c kswapd*.c protection*.c \
+	psi*.c owner.c stock*.c page_counter_*.c) fs/cgroup*.c fs/pressure*.c)
 
 fuzz_note = $(shell sed -n '1,40s/^.*SOURCES: *\([^*]*\).*/\1/p' tests/fuzz/$(1)_fuzz.c)
 fuzz_srcs = $(sort $(HOST_CORE) tests/fuzz/main.c tests/fuzz/$(1)_fuzz.c \
