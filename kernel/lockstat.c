@@ -6,6 +6,7 @@
 #include "kernel/string.h"
 
 struct static_key lock_stat_key;
+_Atomic unsigned lock_stat_epoch;
 DEFINE_PER_CPU(struct lock_class_stats, lock_class_stats) __cacheline_aligned;
 DEFINE_PER_CPU(struct lock_sites, lock_sites) __cacheline_aligned;
 
@@ -105,15 +106,16 @@ void lock_note_wait(const char *name, const void *at, uint64_t since)
 
 bool lock_watch(const void *lock, const char *name)
 {
+	unsigned epoch = atomic_load_explicit(&lock_stat_epoch, memory_order_relaxed);
 	struct thread *t = current;
 
 	for (unsigned i = 0; t && i < LOCKS_WATCHED; i++) {
 		struct lock_watched *w = &t->watched[i];
 
-		/* The same lock: held when measuring stopped, and released unseen. */
-		if (w->lock && w->lock != lock)
+		if (w->lock && w->epoch == epoch)
 			continue;
 		w->lock = lock;
+		w->epoch = epoch;
 		w->class = lock_class(name);
 		w->since = clock_ns();
 		return true;
@@ -123,12 +125,13 @@ bool lock_watch(const void *lock, const char *name)
 
 void lock_unwatch(const void *lock)
 {
+	unsigned epoch = atomic_load_explicit(&lock_stat_epoch, memory_order_relaxed);
 	struct thread *t = current;
 
 	for (unsigned i = 0; t && i < LOCKS_WATCHED; i++) {
 		struct lock_watched *w = &t->watched[i];
 
-		if (w->lock != lock)
+		if (w->lock != lock || w->epoch != epoch)
 			continue;
 		note(&this_cpu(lock_class_stats).hold[w->class], clock_ns() - w->since);
 		w->lock = NULL;

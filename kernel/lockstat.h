@@ -45,6 +45,12 @@ const char *lock_class_name(unsigned class);
 /* Context: thread.  @at: who waited; @since: clock_ns() when the wait began. */
 void lock_note_wait(const char *name, const void *at, uint64_t since);
 
+/*
+ * Counts how often measuring began: what a thread remembers from an earlier time was
+ * released unseen.  Written by who switches lock_stat_key on, before that.
+ */
+extern _Atomic unsigned lock_stat_epoch;
+
 /* The current thread has got @lock, or is about to release it.  false: it holds too many. */
 bool lock_watch(const void *lock, const char *name);
 void lock_unwatch(const void *lock);

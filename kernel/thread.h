@@ -33,7 +33,7 @@ struct perf_attach;
 struct lock_watched {
 	const void *lock; /* NULL: unused */
 	uint64_t since;   /* clock_ns() */
-	unsigned class;
+	unsigned class, epoch;
 };
 #define LOCKS_WATCHED 6 /* at once by one thread; holds of more are not measured */
 

@@ -85,9 +85,13 @@ void perf_skip_dashes(int *argc, char ***argv)
 
 int perf_group_open(const char *group)
 {
+	static const char root[] = "/sys/fs/cgroup/";
 	char path[256];
 	int fd;
 
+	/* Linux wants it below the mount point; a whole path is welcome, too. */
+	if (!strncmp(group, root, sizeof(root) - 1))
+		group += sizeof(root) - 1;
 	while (*group == '/')
 		group++;
 	group_path(path, sizeof(path), group, "");

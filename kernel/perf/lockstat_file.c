@@ -24,10 +24,12 @@ static void apply(void)
 {
 	if (!ready || wanted == static_key_is_on(&lock_stat_key))
 		return;
-	if (wanted)
-		static_key_get(&lock_stat_key);
-	else
+	if (!wanted) {
 		static_key_put(&lock_stat_key);
+		return;
+	}
+	atomic_fetch_add_explicit(&lock_stat_epoch, 1, memory_order_relaxed);
+	static_key_get(&lock_stat_key);
 }
 
 static int stat_set(const struct param *p, const char *text)
