@@ -208,3 +208,15 @@ cat /tmp/ea /tmp/eb; echo BEGIN; base64 /tmp/a | tr -d '\\n'
     pcap = base64.b64decode(lines.split("BEGIN\n")[1].strip())
     shown = subprocess.run(["tcpdump", "-nr", "-"], input=pcap, capture_output=True, check=True).stdout.decode()
     assert shown.count("ICMP echo request") == 2 and shown.count("ICMP echo reply") == 2, shown
+
+
+def test_tools():
+    """traceroute over both families, arping, and the link taken down and up again by the guest."""
+    lines, _ = tap("""
+traceroute -n -m 3 -w 2 192.168.77.1; traceroute -n -I -m 3 -w 2 192.168.77.1; traceroute6 -n -m 3 -w 2 fd77::1
+arping -c 1 -I eth0 192.168.77.1; ping -c 1 -I eth0 192.168.77.1
+ip link set eth0 down; ping -c 1 -W 1 192.168.77.1; ip link set eth0 up; ping -c 2 -W 5 192.168.77.1
+""", "true")
+    assert lines.count(" 1  192.168.77.1") == 2 and " 1  fd77::1" in lines, lines
+    assert "Received 1 response" in lines, lines
+    assert "Network is unreachable" in lines and "2 packets transmitted, 2 packets received" in lines, lines
