@@ -68,7 +68,8 @@ static int matches(const uint8_t *f, size_t n)
 
 	if (type == 0x0806)
 		return filter.port < 0 && filter.protocol < 0 && !filter.family &&
-		       (!filter.host_family || (filter.host_family == AF_INET && n >= 42 && host_matches(h + 14, h + 24, 4)));
+		       (!filter.host_family || (filter.host_family == AF_INET && n >= 42 &&
+						host_matches(h + 14, h + 24, 4)));
 	if (filter.arp)
 		return 0;
 	if (type == 0x0800 && n >= 34) {
@@ -86,7 +87,8 @@ static int matches(const uint8_t *f, size_t n)
 		proto = h[6];
 		at = 54;
 	} else {
-		return !filter.host_family && filter.port < 0 && filter.protocol < 0 && !filter.family;
+		return !filter.host_family && filter.port < 0 && filter.protocol < 0 &&
+		       !filter.family;
 	}
 	if (filter.protocol >= 0 && (int)proto != filter.protocol)
 		return 0;
@@ -101,8 +103,8 @@ static int parse_filter(char **words)
 	static const struct {
 		const char *word;
 		int family, protocol;
-	} names[] = { { "tcp", 0, 6 }, { "udp", 0, 17 }, { "icmp", AF_INET, 1 }, { "icmp6", AF_INET6, 58 },
-		      { "ip", AF_INET, -1 }, { "ip6", AF_INET6, -1 } };
+	} names[] = { { "tcp", 0, 6 },		 { "udp", 0, 17 },	{ "icmp", AF_INET, 1 },
+		      { "icmp6", AF_INET6, 58 }, { "ip", AF_INET, -1 }, { "ip6", AF_INET6, -1 } };
 
 	for (; *words; words++) {
 		unsigned i;
@@ -126,7 +128,8 @@ static int parse_filter(char **words)
 			filter.arp = 1;
 			continue;
 		}
-		for (i = 0; i < sizeof(names) / sizeof(names[0]) && strcmp(*words, names[i].word); i++)
+		for (i = 0; i < sizeof(names) / sizeof(names[0]) && strcmp(*words, names[i].word);
+		     i++)
 			;
 		if (i == sizeof(names) / sizeof(names[0]))
 			return -1;
@@ -175,14 +178,17 @@ static int write_record(FILE *out, const uint8_t *frame, size_t len, size_t snap
 	h[1] = (uint32_t)(now.tv_nsec / 1000);
 	h[2] = (uint32_t)(len < snap ? len : snap);
 	h[3] = (uint32_t)len;
-	return fwrite(h, sizeof(h), 1, out) == 1 && (!h[2] || fwrite(frame, h[2], 1, out) == 1) ? 0 : -1;
+	return fwrite(h, sizeof(h), 1, out) == 1 && (!h[2] || fwrite(frame, h[2], 1, out) == 1)
+		       ? 0
+		       : -1;
 }
 
 int main(int argc, char **argv)
 {
 	static uint8_t frame[FRAME_MAX];
 	/* pcap: magic, version 2.4, zone, accuracy, longest frame, link type. */
-	uint32_t head[6] = { 0xa1b2c3d4, 2 | 4 << 16, 0, 0, 262144, LINKTYPE_ETHERNET }, stats[2] = { 0, 0 };
+	uint32_t head[6] = { 0xa1b2c3d4, 2 | 4 << 16, 0, 0, 262144, LINKTYPE_ETHERNET },
+		 stats[2] = { 0, 0 };
 	const char *device = NULL, *file = NULL;
 	unsigned long count = 0, written = 0;
 	socklen_t n = sizeof(stats);
@@ -203,14 +209,17 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!file || parse_filter(argv + optind)) {
-		fprintf(stderr, "usage: capture -w FILE [-i DEVICE] [-c COUNT] [-s BYTES] [-t SECONDS]\n"
-				"               [host ADDRESS] [port NUMBER] [tcp|udp|icmp|icmp6|arp|ip|ip6]\n");
+		fprintf(stderr,
+			"usage: capture -w FILE [-i DEVICE] [-c COUNT] [-s BYTES] [-t SECONDS]\n"
+			"               [host ADDRESS] [port NUMBER] "
+			"[tcp|udp|icmp|icmp6|arp|ip|ip6]\n");
 		return 2;
 	}
 	fd = open_tap(device);
 	out = fd < 0 ? NULL : strcmp(file, "-") ? fopen(file, "w") : stdout;
 	if (!out || fwrite(head, sizeof(head), 1, out) != 1) {
-		fprintf(stderr, "capture: %s: %s\n", fd < 0 ? device ? device : "socket" : file, strerror(errno));
+		fprintf(stderr, "capture: %s: %s\n", fd < 0 ? device ? device : "socket" : file,
+			strerror(errno));
 		return 1;
 	}
 	signal(SIGINT, on_signal);

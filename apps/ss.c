@@ -30,7 +30,8 @@ static size_t nr_holders;
 static void add_holder(unsigned inode, int pid, int fd, const char *name)
 {
 	if (!(nr_holders & (nr_holders - 1))) { /* a power of two, or none: full */
-		struct holder *more = realloc(holders, (nr_holders ? nr_holders * 2 : 1) * sizeof(*holders));
+		struct holder *more =
+			realloc(holders, (nr_holders ? nr_holders * 2 : 1) * sizeof(*holders));
 
 		if (!more)
 			return;
@@ -87,7 +88,8 @@ static void read_processes(void)
 		closedir(d);
 }
 
-static void endpoint(char *out, size_t size, const struct ss_socket *s, const uint8_t *addr, unsigned port)
+static void endpoint(char *out, size_t size, const struct ss_socket *s, const uint8_t *addr,
+		     unsigned port)
 {
 	char text[INET6_ADDRSTRLEN] = "?", p[12] = "*";
 	static const uint8_t any[16];
@@ -109,7 +111,8 @@ static void print_processes(const struct ss_socket *s)
 	for (size_t i = 0; s->inode && i < nr_holders; i++) {
 		if (holders[i].inode != s->inode)
 			continue;
-		printf("%s(\"%s\",pid=%d,fd=%d)", before, holders[i].name, holders[i].pid, holders[i].fd);
+		printf("%s(\"%s\",pid=%d,fd=%d)", before, holders[i].name, holders[i].pid,
+		       holders[i].fd);
 		before = ",";
 	}
 	if (before[0] == ',')
@@ -120,8 +123,8 @@ static void print_memory(const struct ss_socket *s)
 {
 	const uint32_t *m = s->memory;
 
-	printf(" skmem:(r%u,rb%u,t%u,tb%u,f%u,w%u,o%u,bl%u,d%u) group:%s", m[0], m[1], m[2], m[3], m[4], m[5], m[6],
-	       m[7], m[8], s->group[0] ? s->group : "/");
+	printf(" skmem:(r%u,rb%u,t%u,tb%u,f%u,w%u,o%u,bl%u,d%u) group:%s", m[0], m[1], m[2], m[3],
+	       m[4], m[5], m[6], m[7], m[8], s->group[0] ? s->group : "/");
 }
 
 static void print_info(const struct ss_socket *s)
@@ -135,13 +138,15 @@ static void print_info(const struct ss_socket *s)
 		return;
 	printf(" rto:%u", i->rto / 1000);
 	if (i->rtt)
-		printf(" rtt:%u.%03u/%u.%03u", i->rtt / 1000, i->rtt % 1000, i->rttvar / 1000, i->rttvar % 1000);
-	printf(" mss:%u pmtu:%u rcvmss:%u advmss:%u cwnd:%u", i->snd_mss, i->pmtu, i->rcv_mss, i->advmss, i->snd_cwnd);
+		printf(" rtt:%u.%03u/%u.%03u", i->rtt / 1000, i->rtt % 1000, i->rttvar / 1000,
+		       i->rttvar % 1000);
+	printf(" mss:%u pmtu:%u rcvmss:%u advmss:%u cwnd:%u", i->snd_mss, i->pmtu, i->rcv_mss,
+	       i->advmss, i->snd_cwnd);
 	if (i->snd_ssthresh && i->snd_ssthresh < 0x100000)
 		printf(" ssthresh:%u", i->snd_ssthresh);
 	printf(" bytes_acked:%llu bytes_received:%llu segs_out:%u segs_in:%u lastsnd:%u lastrcv:%u",
-	       (unsigned long long)i->bytes_acked, (unsigned long long)i->bytes_received, i->segs_out, i->segs_in,
-	       i->last_data_sent, i->last_data_recv);
+	       (unsigned long long)i->bytes_acked, (unsigned long long)i->bytes_received,
+	       i->segs_out, i->segs_in, i->last_data_sent, i->last_data_recv);
 	if (i->unacked)
 		printf(" unacked:%u", i->unacked);
 	if (i->total_retrans)
@@ -165,8 +170,11 @@ static void print_socket(const struct ss_socket *s, void *arg)
 	endpoint(local, sizeof(local), s, s->laddr, s->lport);
 	endpoint(peer, sizeof(peer), s, s->raddr, s->rport);
 	printf("%-5s %-10s %-6u %-6u %28s %28s",
-	       s->protocol == SS_TCP ? "tcp" : s->protocol == SS_UDP ? "udp" : "raw",
-	       s->state < SS_NR_STATES ? states[s->state] : "UNKNOWN", s->rqueue, s->wqueue, local, peer);
+	       s->protocol == SS_TCP   ? "tcp"
+	       : s->protocol == SS_UDP ? "udp"
+				       : "raw",
+	       s->state < SS_NR_STATES ? states[s->state] : "UNKNOWN", s->rqueue, s->wqueue, local,
+	       peer);
 	if (show_processes)
 		print_processes(s);
 	if ((show_memory && s->has_memory) || (show_info && s->has_info))
@@ -197,7 +205,8 @@ int main(int argc, char **argv)
 {
 	const unsigned all = (1u << SS_NR_STATES) - 2;
 	/* Without -a: what is connected. */
-	const unsigned connected = all & ~(1u << SS_LISTEN | 1u << SS_CLOSE | 1u << SS_TIME_WAIT | 1u << SS_SYN_RECV);
+	const unsigned connected =
+		all & ~(1u << SS_LISTEN | 1u << SS_CLOSE | 1u << SS_TIME_WAIT | 1u << SS_SYN_RECV);
 	unsigned tcp_states = connected, udp_states = 1u << SS_ESTAB;
 	int tcp = 0, udp = 0, raw = 0, family = 0, c;
 
@@ -219,7 +228,8 @@ int main(int argc, char **argv)
 		case '6': family = AF_INET6; break;
 		case 'n': case 'e': case 'o': break;
 		default:
-			fprintf(stderr, "usage: ss [-t] [-u] [-w] [-a | -l] [-n] [-m] [-i] [-p] [-H] [-4 | -6]\n");
+			fprintf(stderr, "usage: ss [-t] [-u] [-w] [-a | -l] [-n] [-m] [-i] [-p] "
+					"[-H] [-4 | -6]\n");
 			return 2;
 		}
 	}
@@ -228,10 +238,10 @@ int main(int argc, char **argv)
 	if (show_processes)
 		read_processes();
 	if (!no_header)
-		printf("%-5s %-10s %-6s %-6s %28s %28s%s\n", "Netid", "State", "Recv-Q", "Send-Q", "Local Address:Port",
-		       "Peer Address:Port", show_processes ? " Process" : "");
-	if ((raw && list(family, SS_RAW, udp_states)) || (udp && list(family, SS_UDP, udp_states)) ||
-	    (tcp && list(family, SS_TCP, tcp_states)))
+		printf("%-5s %-10s %-6s %-6s %28s %28s%s\n", "Netid", "State", "Recv-Q", "Send-Q",
+		       "Local Address:Port", "Peer Address:Port", show_processes ? " Process" : "");
+	if ((raw && list(family, SS_RAW, udp_states)) ||
+	    (udp && list(family, SS_UDP, udp_states)) || (tcp && list(family, SS_TCP, tcp_states)))
 		return 1;
 	return 0;
 }

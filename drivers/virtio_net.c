@@ -29,10 +29,12 @@
 #define COPY_MAX    256u /* payload up to this is copied */
 
 static unsigned max_pairs = 1024;
-PARAM_UINT("net.queues", max_pairs, 1, 1024, PARAM_RO, "queue pairs of a virtio network device, at most");
+PARAM_UINT("net.queues", max_pairs, 1, 1024, PARAM_RO,
+	   "queue pairs of a virtio network device, at most");
 static bool no_event, no_offload;
 PARAM_BOOL("net.noevent", no_event, PARAM_RO, "virtio network: do without event indices");
-PARAM_BOOL("net.nooffload", no_offload, PARAM_RO, "virtio network: checksums and segments in software");
+PARAM_BOOL("net.nooffload", no_offload, PARAM_RO,
+	   "virtio network: checksums and segments in software");
 
 static void interrupt_handler(void *arg)
 {
@@ -87,7 +89,8 @@ static struct pdata *rx_copy(struct vnet_queue *q, const void *bytes, unsigned n
 }
 
 /* Builds the packet from its buffers; pages not used any more go back into the ring. */
-static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const uint32_t *lens, unsigned n)
+static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const uint32_t *lens,
+			     unsigned n)
 {
 	char *first = page_virt(pages[0]);
 	const struct virtio_net_hdr *h = (const void *)first;
@@ -156,7 +159,8 @@ static bool rx_one(struct vnet_queue *q)
 	for (i = 1; i < n; i++) {
 		pages[i] = virtq_get(&q->rx, &lens[i]);
 		if (!pages[i]) {
-			virtio_broken(&q->v->vd, "received packet in fewer buffers than its header says");
+			virtio_broken(&q->v->vd,
+				      "received packet in fewer buffers than its header says");
 			while (i--)
 				page_put(pages[i]);
 			return false;
@@ -165,7 +169,8 @@ static bool rx_one(struct vnet_queue *q)
 	p = rx_build(q, pages, lens, n);
 	if (p) {
 		atomic_fetch_add_explicit(&q->v->dev.rx_packets, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&q->v->dev.rx_bytes, p->end - p->start + p->len + ETHER_HEADER,
+		atomic_fetch_add_explicit(&q->v->dev.rx_bytes,
+					  p->end - p->start + p->len + ETHER_HEADER,
 					  memory_order_relaxed);
 		ether_rx(p);
 	}
@@ -330,8 +335,12 @@ static void vnet_thread(void *arg)
 		}
 		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
 		if (virtq_arm(&q->rx, 0)) {
-			/* An empty receive ring brings no interrupt: memory may be back a little later. */
-			schedule_until(q->rx.inflight ? UINT64_MAX : clock_ns() + 10 * NSEC_PER_MSEC);
+			/*
+			 * An empty receive ring brings no interrupt: memory may be back a little
+			 * later.
+			 */
+			schedule_until(q->rx.inflight ? UINT64_MAX
+						      : clock_ns() + 10 * NSEC_PER_MSEC);
 		}
 		thread_finish_sleep();
 	}
@@ -381,10 +390,12 @@ static int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *
 		return -EIO;
 	virtq_kick(&v->ctrl);
 	while (!virtq_get(&v->ctrl, &len)) {
-		if (clock_ns() > deadline || atomic_load_explicit(&v->vd.broken, memory_order_relaxed)) {
+		if (clock_ns() > deadline ||
+		    atomic_load_explicit(&v->vd.broken, memory_order_relaxed)) {
 			/* It may still read the command, so there is no other one. */
 			v->ctrl_dead = true;
-			pr_warn("net: %s: the control queue does not answer and is not used", v->name);
+			pr_warn("net: %s: the control queue does not answer and is not used",
+				v->name);
 			return -ETIMEDOUT;
 		}
 		thread_sleep_until(clock_ns() + 50 * NSEC_PER_USEC, false);
@@ -426,7 +437,8 @@ static int queue_init(struct vnet *v, unsigned i)
 static int vnet_setup(struct vnet *v)
 {
 	uint64_t want = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VNET_F_MAC | VNET_F_MTU |
-			VNET_F_STATUS | VNET_F_MRG_RXBUF | VNET_F_CTRL_VQ | VNET_F_CTRL_RX | VNET_F_MQ;
+			VNET_F_STATUS | VNET_F_MRG_RXBUF | VNET_F_CTRL_VQ | VNET_F_CTRL_RX |
+			VNET_F_MQ;
 	uint64_t offered = virtio_offered(&v->vd);
 	unsigned device_pairs = 1;
 	int err;
@@ -450,7 +462,8 @@ static int vnet_setup(struct vnet *v)
 		device_pairs = max(virtio_config16(&v->vd, 8), (uint16_t)1);
 	v->nr_pairs = min(min(device_pairs, max_pairs), nr_cpus);
 	if (v->vd.nr_vectors < 2) {
-		pr_warn("virtio: %s: %u MSI-X vectors, at least 2 expected", v->vd.name, v->vd.nr_vectors);
+		pr_warn("virtio: %s: %u MSI-X vectors, at least 2 expected", v->vd.name,
+			v->vd.nr_vectors);
 		return -ENODEV;
 	}
 	v->nr_pairs = min(v->nr_pairs, v->vd.nr_vectors - 1);
@@ -566,10 +579,12 @@ static void vnet_probe(const struct pci_function *f, unsigned number)
 		rx_refill(q);
 		thread_start(t);
 	}
-	pr_info("net: %s: virtio %s, %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, %u queue pair%s,%s%s%s%s%s", v->name,
-		v->vd.name, v->dev.mac[0], v->dev.mac[1], v->dev.mac[2], v->dev.mac[3], v->dev.mac[4],
-		v->dev.mac[5], v->dev.mtu, v->nr_pairs, v->nr_pairs > 1 ? "s" : "",
-		v->dev.features & NETDEV_CSUM ? " csum" : "", v->dev.features & NETDEV_TSO4 ? " tso" : "",
+	pr_info("net: %s: virtio %s, %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, %u queue "
+		"pair%s,%s%s%s%s%s",
+		v->name, v->vd.name, v->dev.mac[0], v->dev.mac[1], v->dev.mac[2], v->dev.mac[3],
+		v->dev.mac[4], v->dev.mac[5], v->dev.mtu, v->nr_pairs, v->nr_pairs > 1 ? "s" : "",
+		v->dev.features & NETDEV_CSUM ? " csum" : "",
+		v->dev.features & NETDEV_TSO4 ? " tso" : "",
 		v->vd.features & VNET_F_GUEST_TSO4 ? " lro" : "", v->merge ? " merge" : "",
 		atomic_load_explicit(&v->dev.carrier, memory_order_relaxed) ? "" : " no link");
 	ether_register(&v->dev);

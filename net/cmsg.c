@@ -38,7 +38,8 @@ static int files_in(struct sock_msg *m, const char *data, unsigned n)
 }
 
 /* One IP-level message of @n bytes: how this datagram leaves. */
-static int ip_in(struct sock *s, struct sock_anc *a, const struct abi_cmsghdr *c, const char *data, unsigned n)
+static int ip_in(struct sock *s, struct sock_anc *a, const struct abi_cmsghdr *c, const char *data,
+		 unsigned n)
 {
 	union {
 		int32_t v;
@@ -156,8 +157,9 @@ static void put_error(struct cmsg_space *o, const struct sock_anc *a, bool v6)
 static void put_files(struct cmsg_space *o)
 {
 	struct sock_msg *m = o->m;
-	unsigned room = o->left > sizeof(struct abi_cmsghdr) ?
-				(unsigned)((o->left - sizeof(struct abi_cmsghdr)) / sizeof(int)) : 0;
+	unsigned room = o->left > sizeof(struct abi_cmsghdr)
+				? (unsigned)((o->left - sizeof(struct abi_cmsghdr)) / sizeof(int))
+				: 0;
 	int fds[SCM_MAX];
 	unsigned n = 0;
 
@@ -189,7 +191,8 @@ int cmsg_out(struct sock *s, struct sock_msg *m, struct abi_msghdr *h)
 	bool v6 = s->family == AF_INET6;
 
 	if (a->have & ANC_STAMP) {
-		int64_t tv[2] = { (int64_t)(a->stamp / NSEC_PER_SEC), (int64_t)(a->stamp % NSEC_PER_SEC / 1000) };
+		int64_t tv[2] = { (int64_t)(a->stamp / NSEC_PER_SEC),
+				  (int64_t)(a->stamp % NSEC_PER_SEC / 1000) };
 
 		put(&o, SOL_SOCKET, SO_TIMESTAMP, tv, sizeof(tv));
 	}

@@ -67,7 +67,8 @@ void dgram_queue(struct dgram_sock *d, struct pbuf *p)
 	if (unlikely(d->sk.timestamp))
 		p->stamp = clock_ns() + clock_realtime_offset_ns();
 	spin_lock(&d->lock);
-	ok = d->rmem + ts <= atomic_load_explicit(&d->sk.rcvbuf, memory_order_relaxed) || !d->queue.first;
+	ok = d->rmem + ts <= atomic_load_explicit(&d->sk.rcvbuf, memory_order_relaxed) ||
+	     !d->queue.first;
 	if (ok && sock_mem_charge(&d->sk.mem, ts, CHARGE_NOSLEEP)) {
 		sock_mem_count_dropped(&d->sk.mem);
 		ok = false;

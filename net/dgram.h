@@ -59,7 +59,8 @@ struct dgram_way {
  */
 int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w);
 /* Route for a connect(): honours SO_BINDTODEVICE and a link-local address's scope. */
-int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst, struct route *rt);
+int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst,
+		struct route *rt);
 /**
  * dgram_transmit - send a complete datagram as the socket's options say
  * @p: consumed; transport header (checksum done) and payload

@@ -11,7 +11,8 @@
 
 #define ERRORS_MAX 16u /* entries of a socket's error queue */
 
-int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst, struct route *rt)
+int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst,
+		struct route *rt)
 {
 	struct netdev *dev = d->sk.ip.bound;
 
@@ -41,8 +42,9 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 	if (ret)
 		return ret;
 	if (addr_is_any(&w->dst))
-		w->dst = addr_is_v4(&w->dst) || s->family == AF_INET ? addr_from_v4("\x7f\0\0\1") :
-									(struct ip_addr){ .b[15] = 1 };
+		w->dst = addr_is_v4(&w->dst) || s->family == AF_INET
+				 ? addr_from_v4("\x7f\0\0\1")
+				 : (struct ip_addr){ .b[15] = 1 };
 	if ((anc->have & ANC_PKTINFO) && anc->ifindex) {
 		struct netdev *dev = netdev_by_index(anc->ifindex);
 
@@ -105,8 +107,8 @@ void dgram_describe(struct dgram_sock *d, struct sock_msg *m, const struct pbuf 
 	const struct ip_opts *o = &d->sk.ip;
 	struct sock_anc *a = &m->anc;
 
-	a->have = (o->recvttl ? ANC_TTL : 0) | (o->recvtos ? ANC_TOS : 0) | (o->pktinfo ? ANC_PKTINFO : 0) |
-		  (p->stamp ? ANC_STAMP : 0);
+	a->have = (o->recvttl ? ANC_TTL : 0) | (o->recvtos ? ANC_TOS : 0) |
+		  (o->pktinfo ? ANC_PKTINFO : 0) | (p->stamp ? ANC_STAMP : 0);
 	a->ttl = p->ttl;
 	a->tos = p->tos;
 	a->ifindex = p->dev->index;
@@ -196,7 +198,9 @@ ssize_t dgram_recv_error(struct dgram_sock *d, struct sock_msg *m)
 	a->from = p->src;
 	a->err = (struct abi_ext_err){
 		.err = p->icmp.err,
-		.origin = !p->icmp.type && !p->icmp.code ? ERR_ORIGIN_LOCAL : v6 ? ERR_ORIGIN_ICMP6 : ERR_ORIGIN_ICMP,
+		.origin = !p->icmp.type && !p->icmp.code ? ERR_ORIGIN_LOCAL
+			  : v6				 ? ERR_ORIGIN_ICMP6
+							 : ERR_ORIGIN_ICMP,
 		.type = p->icmp.type,
 		.code = p->icmp.code,
 		.info = p->icmp.info,

@@ -28,10 +28,12 @@
 #define DATAGRAM_FRAGS 192u /* 64 KiB in pieces of 576 bytes are 120 */
 
 static unsigned max_kib = 4096;
-PARAM_UINT("net.frag.kib", max_kib, 64, 1u << 20, PARAM_RW, "KiB that datagrams being reassembled may hold, whole machine");
+PARAM_UINT("net.frag.kib", max_kib, 64, 1u << 20, PARAM_RW,
+	   "KiB that datagrams being reassembled may hold, whole machine");
 
 static unsigned timeout_s = 60; /* RFC 1122 section 3.3.2, RFC 8200 section 4.5 */
-PARAM_UINT("net.frag.seconds", timeout_s, 1, 120, PARAM_RW, "seconds that a datagram waits for its other fragments");
+PARAM_UINT("net.frag.seconds", timeout_s, 1, 120, PARAM_RW,
+	   "seconds that a datagram waits for its other fragments");
 
 struct datagram {
 	struct list_head age;      /* all, oldest first */
@@ -56,7 +58,8 @@ static uint32_t held_bytes;
 static struct kmem_cache *cache;
 static struct timer expiry;
 
-static struct datagram **bucket_of(const struct ip_addr *src, const struct ip_addr *dst, uint32_t id)
+static struct datagram **bucket_of(const struct ip_addr *src, const struct ip_addr *dst,
+				   uint32_t id)
 {
 	uint64_t w[5] = { src->q[0], src->q[1], dst->q[0], dst->q[1], id };
 
@@ -128,8 +131,8 @@ static struct datagram *find_or_make(const struct pbuf *p, uint32_t id, uint8_t 
 	struct datagram **b = bucket_of(&p->src, &p->dst, id), *d;
 
 	for (d = *b; d; d = d->next) {
-		if (d->id == id && d->proto == proto && d->dev == p->dev && addr_equal(&d->src, &p->src) &&
-		    addr_equal(&d->dst, &p->dst))
+		if (d->id == id && d->proto == proto && d->dev == p->dev &&
+		    addr_equal(&d->src, &p->src) && addr_equal(&d->dst, &p->dst))
 			return d;
 	}
 	d = kmem_cache_alloc(cache, GFP_ATOMIC);
@@ -152,8 +155,12 @@ static struct datagram *find_or_make(const struct pbuf *p, uint32_t id, uint8_t 
 	return d;
 }
 
-/* Where fragment @off..@end belongs: @prev before it (NULL: first).  False: overlap; *dup: it is there. */
-static bool find_place(struct datagram *d, unsigned off, unsigned end, struct pbuf **prev, bool *dup)
+/*
+ * Where fragment @off..@end belongs: @prev before it (NULL: first).  False: overlap; *dup: it is
+ * there.
+ */
+static bool find_place(struct datagram *d, unsigned off, unsigned end, struct pbuf **prev,
+		       bool *dup)
 {
 	struct pbuf *at, *before = NULL;
 

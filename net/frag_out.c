@@ -28,8 +28,8 @@ uint32_t frag_next_id(const struct ip_addr *src, const struct ip_addr *dst)
 }
 
 /* Puts the network header before a piece whose data begins at p->th. */
-static void push_headers(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos, uint32_t id, unsigned off,
-			 bool more)
+static void push_headers(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos, uint32_t id,
+			 unsigned off, bool more)
 {
 	if (addr_is_v4(&p->dst)) {
 		ipv4_push_header(p, proto, ttl, tos);

@@ -10,7 +10,9 @@
 #include "net/icmp_err.h"
 #include "net/ip.h"
 
-#define QUOTE_PULL 80u /* bytes of an error that are looked at: its header, the quoted ones with options, 8 more */
+#define QUOTE_PULL \
+	80u /* bytes of an error that are looked at: its header, the quoted ones with options, 8 \
+	       more */
 
 /* Folded checksum over a message; 0 is good.  IPv4's has no pseudo-header. */
 static uint16_t checksum(const struct pbuf *p)
@@ -20,7 +22,8 @@ static uint16_t checksum(const struct pbuf *p)
 	if (!addr_is_v4(&p->dst))
 		return pbuf_csum(p, IPPROTO_ICMPV6);
 	sum = (uint16_t)~pbuf_csum(p, IPPROTO_ICMP); /* take the pseudo-header out again */
-	return csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p), IPPROTO_ICMP)));
+	return csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
+						     IPPROTO_ICMP)));
 }
 
 void icmp_send(struct pbuf *p)

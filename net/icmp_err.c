@@ -16,10 +16,12 @@ static const struct {
 	int err;
 	bool hard;
 } unreach4[] = {
-	{ ENETUNREACH, false }, { EHOSTUNREACH, false }, { ENOPROTOOPT, true }, { ECONNREFUSED, true },
-	{ EMSGSIZE, false }, { EOPNOTSUPP, false }, { ENETUNREACH, false }, { EHOSTDOWN, false },
-	{ ENONET, false }, { ENETUNREACH, true }, { EHOSTUNREACH, true }, { ENETUNREACH, false },
-	{ EHOSTUNREACH, false }, { EHOSTUNREACH, true }, { EHOSTUNREACH, true }, { EHOSTUNREACH, true },
+	{ ENETUNREACH, false },	 { EHOSTUNREACH, false }, { ENOPROTOOPT, true },
+	{ ECONNREFUSED, true },	 { EMSGSIZE, false },	  { EOPNOTSUPP, false },
+	{ ENETUNREACH, false },	 { EHOSTDOWN, false },	  { ENONET, false },
+	{ ENETUNREACH, true },	 { EHOSTUNREACH, true },  { ENETUNREACH, false },
+	{ EHOSTUNREACH, false }, { EHOSTUNREACH, true },  { EHOSTUNREACH, true },
+	{ EHOSTUNREACH, true },
 };
 static const struct {
 	int err;
@@ -99,7 +101,8 @@ static unsigned quoted_transport(const uint8_t *q, unsigned have, struct icmp_er
 	e->proto = q[6];
 	e->src = addr_from_v6(q + 8);
 	e->dst = addr_from_v6(q + 24);
-	if (e->proto == IPPROTO_FRAGMENT && have >= 48) { /* the one extension header that we send */
+	if (e->proto == IPPROTO_FRAGMENT &&
+	    have >= 48) { /* the one extension header that we send */
 		if (get_be16(q + 42) & 0xfff8)
 			return 0;
 		e->proto = q[40];
@@ -154,7 +157,11 @@ void icmp_err_input(const struct pbuf *in)
 void icmp_err_local(const struct pbuf *p, int err)
 {
 	const uint8_t *h = p->head + p->th;
-	struct icmp_error e = { .src = p->src, .dst = p->dst, .from = p->src, .proto = p->proto, .err = err,
+	struct icmp_error e = { .src = p->src,
+				.dst = p->dst,
+				.from = p->src,
+				.proto = p->proto,
+				.err = err,
 				.quote = p };
 
 	if (p->end < p->th + QUOTED_MIN)

@@ -50,14 +50,14 @@ void icmp_send_error(const struct pbuf *in, enum icmp_error_kind kind, uint32_t 
 struct icmp_error {
 	struct ip_addr src, dst;   /* of the quoted packet: src is ours */
 	struct ip_addr from;       /* who says so */
-	uint16_t sport, dport;     /* of the quoted packet; echo requests: sport is the identifier */
+	uint16_t sport, dport;     /* of the quoted packet; echo: sport is the identifier */
 	uint32_t seq;              /* TCP: its sequence number */
 	uint8_t proto;             /* its protocol */
 	uint8_t type, code;        /* of the message; both 0 if it was made up here */
 	bool hard;                 /* trying again is no use (RFC 1122 section 4.2.3.9) */
 	int err;                   /* positive errno; EMSGSIZE: packet too big */
 	unsigned mtu;              /* EMSGSIZE: of the path, already checked against its bounds */
-	const struct pbuf *quote;  /* head from th on and payload: what follows the quoted headers; or NULL */
+	const struct pbuf *quote;  /* from th on: what follows the quoted headers; or NULL */
 };
 
 /* Handed a received error message; its first eight bytes are in the head. Does not consume. */

@@ -45,9 +45,10 @@ static bool is_error(const struct pbuf *in)
 	if (in->end <= in->th)
 		return true;
 	type = in->head[in->th];
-	if (addr_is_v4(&in->src)) /* queries: echo, timestamp, information, mask, router discovery */
-		return type == ICMP4_UNREACH || type == ICMP4_QUENCH || type == 5 || type == ICMP4_TIME ||
-		       type == ICMP4_PARAM || type > 18;
+	if (addr_is_v4(
+		    &in->src)) /* queries: echo, timestamp, information, mask, router discovery */
+		return type == ICMP4_UNREACH || type == ICMP4_QUENCH || type == 5 ||
+		       type == ICMP4_TIME || type == ICMP4_PARAM || type > 18;
 	return type < 128;
 }
 
@@ -95,7 +96,10 @@ void icmp_send_error(const struct pbuf *in, enum icmp_error_kind kind, uint32_t 
 	type_and_code(kind, v4, &h[0], &h[1]);
 	if (h[0] == (v4 ? ICMP4_PARAM : ICMP6_PARAM))
 		put_be32(h + 4, v4 ? at << 24 : at);
-	/* The quote: headers as bytes, at most as many as our head has room for; payload by reference. */
+	/*
+	 * The quote: headers as bytes, at most as many as our head has room for; payload by
+	 * reference.
+	 */
 	if (head > PBUF_HEAD - PBUF_RESERVE - 8u) {
 		p->data = pdata_from_bytes(in->head + in->nh, head);
 		p->len = p->data ? min(head, room) : 0;

@@ -15,7 +15,10 @@
 unsigned netdev_flags(const struct netdev *dev); /* IFF_* */
 int netdev_set_up(struct netdev *dev, bool up);  /* 0, -EOPNOTSUPP (loopback) */
 int netdev_set_mtu(struct netdev *dev, unsigned mtu); /* 0, -EINVAL */
-/* 0, -EEXIST (the prefix is replaced), -ENOBUFS.  Ethernet: announced, or duplicate detection begins. */
+/*
+ * 0, -EEXIST (the prefix is replaced), -ENOBUFS.  Ethernet: announced, or duplicate detection
+ * begins.
+ */
 int netdev_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix);
 int netdev_del_address(struct netdev *dev, const struct ip_addr *a); /* 0, -EADDRNOTAVAIL */
 /* The Ethernet device whose networks hold @gw; NULL. */

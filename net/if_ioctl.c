@@ -76,7 +76,8 @@ static const struct ifaddr *first_v4(struct netdev *dev)
 	const struct ifaddr *t = ifaddr_table();
 
 	for (unsigned i = 0; i < NR_IFADDRS; i++) {
-		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && addr_is_v4(&t[i].addr))
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev &&
+		    addr_is_v4(&t[i].addr))
 			return &t[i];
 	}
 	return NULL;
@@ -108,7 +109,8 @@ static long ifconf(void __user *arg)
 		if (c.buf) {
 			if (done + (int)sizeof(one) > c.len)
 				break;
-			if (copy_to_user((void *)(uintptr_t)(c.buf + (unsigned)done), &one, sizeof(one)))
+			if (copy_to_user((void *)(uintptr_t)(c.buf + (unsigned)done), &one,
+					 sizeof(one)))
 				return -EFAULT;
 		}
 		done += (int)sizeof(one);
@@ -127,7 +129,8 @@ static unsigned mask_prefix(const uint8_t *mask)
 	return (~m & (~m + 1)) ? 0 : 128 - (unsigned)__builtin_ctz(m);
 }
 
-/* "ifconfig eth0 ADDR": replaces the first IPv4 address, with the mask of its old class (RFC 791). */
+/* "ifconfig eth0 ADDR": replaces the first IPv4 address, with the mask of its old class (RFC 791).
+ */
 static long set_address(struct netdev *dev, const struct abi_ifreq *r)
 {
 	const struct ifaddr *old = first_v4(dev);
@@ -179,7 +182,8 @@ static long v6_address(unsigned cmd, void __user *arg)
 	a = addr_from_v6(r.addr);
 	if (r.prefix > 128 || addr_is_multicast(&a) || addr_is_v4(&a) || addr_is_any(&a))
 		return -EINVAL;
-	return cmd == SIOCDIFADDR ? netdev_del_address(dev, &a) : netdev_add_address(dev, &a, r.prefix);
+	return cmd == SIOCDIFADDR ? netdev_del_address(dev, &a)
+				  : netdev_add_address(dev, &a, r.prefix);
 }
 
 static long v4_route(unsigned cmd, void __user *arg)
@@ -218,7 +222,9 @@ static long v6_route(unsigned cmd, void __user *arg)
 	e.gw = addr_from_v6(r.gateway);
 	e.prefix = r.dst_len;
 	e.metric = r.metric;
-	e.dev = r.index ? netdev_by_index((unsigned)r.index) : addr_is_any(&e.gw) ? NULL : netdev_for_gateway(&e.gw);
+	e.dev = r.index		     ? netdev_by_index((unsigned)r.index)
+		: addr_is_any(&e.gw) ? NULL
+				     : netdev_for_gateway(&e.gw);
 	if (r.dst_len > 128)
 		return -EINVAL;
 	if (cmd == SIOCDELRT)
@@ -283,7 +289,9 @@ static long arp_request_ioctl(unsigned cmd, void __user *arg)
 	if (r.dev[0] && !s.dev)
 		return -ENODEV;
 	if (cmd == SIOCSARP)
-		return s.dev && NETDEV_ETHER(s.dev) ? neigh_set(s.dev, &s.addr, r.ha + 2, r.flags & ATF_PERM, true) : -ENXIO;
+		return s.dev && NETDEV_ETHER(s.dev)
+			       ? neigh_set(s.dev, &s.addr, r.ha + 2, r.flags & ATF_PERM, true)
+			       : -ENXIO;
 	neigh_for_each(arp_match, &s);
 	if (!s.ok)
 		return -ENXIO;

@@ -52,7 +52,8 @@ static int set_flag(bool *where, const void *val, unsigned len)
 }
 
 /* The device for a group: by index, by an address of it, or the one that a route names. */
-static struct netdev *group_dev(int ifindex, const struct ip_addr *local, const struct ip_addr *group)
+static struct netdev *group_dev(int ifindex, const struct ip_addr *local,
+				const struct ip_addr *group)
 {
 	const struct ifaddr *t = ifaddr_table();
 	struct route rt;
@@ -140,7 +141,9 @@ static int membership4(struct sock *s, bool add, const void *val, unsigned len)
 		return -EINVAL;
 	if (add)
 		return join(s, group_dev(r.ifindex, &local, &group), &group);
-	return leave(s, r.ifindex || !addr_is_any(&local) ? group_dev(r.ifindex, &local, &group) : NULL, &group);
+	return leave(
+		s, r.ifindex || !addr_is_any(&local) ? group_dev(r.ifindex, &local, &group) : NULL,
+		&group);
 }
 
 static int membership6(struct sock *s, bool add, const void *val, unsigned len)

@@ -55,7 +55,8 @@ void ipv4_set_fragment(struct pbuf *p, uint16_t id, unsigned off, bool more)
 static bool for_us(const struct pbuf *p)
 {
 	if (likely(ifaddr_is_local(&p->dst)))
-		return p->dev->loopback || !ifaddr_is_local(&p->src); /* our own address from outside */
+		return p->dev->loopback ||
+		       !ifaddr_is_local(&p->src); /* our own address from outside */
 	/* To everybody: only for datagrams. */
 	return p->proto != IPPROTO_TCP &&
 	       (ifaddr_is_broadcast(p->dev, &p->dst) || mcast_wants(p->dev, &p->dst));

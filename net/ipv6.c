@@ -48,7 +48,8 @@ void ipv6_input(struct pbuf *p)
 	p->tos = (uint8_t)(get_be16(h) >> 4);
 	p->ttl = h[7];
 	if (addr_is_multicast(&p->src) || addr_is_v4(&p->src) || addr_is_v4(&p->dst) ||
-	    (!p->dev->loopback && (addr_is_loopback(&p->src) || addr_is_loopback(&p->dst))) || !for_us(p))
+	    (!p->dev->loopback && (addr_is_loopback(&p->src) || addr_is_loopback(&p->dst))) ||
+	    !for_us(p))
 		goto bad;
 	p->next_at = 6;
 	p->th = p->start + 40;

@@ -70,7 +70,8 @@ static bool options_ok(struct pbuf *p, unsigned at, unsigned end)
 			}
 			len = 2u + h[at + 1];
 		}
-		if (type != OPT_PAD1 && type != OPT_PADN && type != OPT_ALERT && !unknown_option(p, type, at))
+		if (type != OPT_PAD1 && type != OPT_PADN && type != OPT_ALERT &&
+		    !unknown_option(p, type, at))
 			return false;
 		at += len;
 	}
@@ -164,7 +165,8 @@ struct pbuf *ipv6_extensions(struct pbuf *p)
 		len = (h[at + 1] + 1u) * 8;
 		if (!pbuf_pull(p, len))
 			return drop(p);
-		if (next == EXT_ROUTING && h[at + 3] != 0) /* segments left: we are no router (RFC 5095) */
+		if (next == EXT_ROUTING &&
+		    h[at + 3] != 0) /* segments left: we are no router (RFC 5095) */
 			return refuse(p, ICMP_BAD_HEADER, at + 2);
 		if (next != EXT_ROUTING && !options_ok(p, at + 2, at + len))
 			return NULL;

@@ -84,8 +84,8 @@ int mcast_leave(struct netdev *dev, const struct ip_addr *group)
 	return i >= 0 ? 0 : -EADDRNOTAVAIL;
 }
 
-void mcast_for_each(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
-		    void *arg)
+void mcast_for_each(struct netdev *dev,
+		    void (*fn)(const struct ip_addr *group, unsigned users, void *arg), void *arg)
 {
 	spin_lock(&mcast_lock);
 	for (unsigned i = 0; i < GROUPS_MAX; i++) {

@@ -48,7 +48,8 @@ static struct sock *packet_create(int type, int protocol)
 		return ERR_PTR(-ENOMEM);
 	d->lport = be16((uint16_t)protocol);
 	spin_lock(&packet_lock);
-	atomic_store_explicit(&d->next, atomic_load_explicit(&sockets, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&d->next, atomic_load_explicit(&sockets, memory_order_relaxed),
+			      memory_order_relaxed);
 	rcu_assign_pointer(sockets, d);
 	atomic_fetch_add_explicit(&packet_sockets, 1, memory_order_relaxed);
 	spin_unlock(&packet_lock);
@@ -83,7 +84,8 @@ static void complete_checksum(struct pbuf *c)
 }
 
 /* The copy that a socket gets; nh: link header, th: network header. */
-static struct pbuf *copy_frame(struct netdev *dev, const struct pbuf *p, unsigned start, bool outgoing)
+static struct pbuf *copy_frame(struct netdev *dev, const struct pbuf *p, unsigned start,
+			       bool outgoing)
 {
 	struct pbuf *c = pbuf_clone(p);
 
@@ -120,8 +122,8 @@ void packet_show(struct netdev *dev, const struct pbuf *p, unsigned start, bool 
 	for (d = rcu_dereference(sockets); d; d = rcu_dereference(d->next)) {
 		struct pbuf *c;
 
-		if (!d->lport || (d->sk.ip.bound && d->sk.ip.bound != dev) || (outgoing && d->lport != ETH_P_ALL) ||
-		    !dgram_try_get(d))
+		if (!d->lport || (d->sk.ip.bound && d->sk.ip.bound != dev) ||
+		    (outgoing && d->lport != ETH_P_ALL) || !dgram_try_get(d))
 			continue;
 		c = copy_frame(dev, p, start, outgoing);
 		if (c && d->lport != ETH_P_ALL && d->lport != c->link.proto) {
@@ -254,8 +256,12 @@ static ssize_t packet_recvmsg(struct sock *s, struct sock_msg *m)
 		m->anc.stamp = p->stamp;
 	}
 	if (m->name) {
-		struct sa_ll ll = { .family = AF_PACKET, .protocol = be16(p->link.proto), .pkttype = p->link.type,
-				    .ifindex = (int)p->dev->index, .hatype = p->dev->loopback ? 772 : 1, .halen = 6 };
+		struct sa_ll ll = { .family = AF_PACKET,
+				    .protocol = be16(p->link.proto),
+				    .pkttype = p->link.type,
+				    .ifindex = (int)p->dev->index,
+				    .hatype = p->dev->loopback ? 772 : 1,
+				    .halen = 6 };
 
 		memcpy(ll.addr, p->head + p->nh + 6, 6);
 		memcpy(m->name, &ll, sizeof(ll));
@@ -271,7 +277,8 @@ static int packet_setsockopt(struct sock *s, int level, int name, const void *va
 	(void)val;
 	(void)len;
 	/* What the device passes is all there is to see: promiscuous mode changes nothing. */
-	if (level == SOL_PACKET && (name == PACKET_ADD_MEMBERSHIP || name == PACKET_DROP_MEMBERSHIP))
+	if (level == SOL_PACKET &&
+	    (name == PACKET_ADD_MEMBERSHIP || name == PACKET_DROP_MEMBERSHIP))
 		return 0;
 	return -ENOPROTOOPT;
 }

@@ -11,9 +11,13 @@
 #include "net/netdev.h"
 
 extern _Atomic unsigned packet_sockets; /* how many watch */
-/* @start: offset of the Ethernet header in p->head; or of the network header, if @dev has none (loopback). */
+/*
+ * @start: offset of the Ethernet header in p->head; or of the network header, if @dev has none
+ * (loopback).
+ */
 void packet_show(struct netdev *dev, const struct pbuf *p, unsigned start, bool outgoing);
-static inline void packet_tap(struct netdev *dev, const struct pbuf *p, unsigned start, bool outgoing)
+static inline void packet_tap(struct netdev *dev, const struct pbuf *p, unsigned start,
+			      bool outgoing)
 {
 	if (unlikely(atomic_load_explicit(&packet_sockets, memory_order_relaxed)))
 		packet_show(dev, p, start, outgoing);

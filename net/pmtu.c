@@ -18,7 +18,7 @@
 #define BUCKETS     256u
 #define ENTRIES_MAX 1024u
 #define BUCKET_MAX  8u
-#define AGE_NS      (600 * NSEC_PER_SEC) /* RFC 8201 section 4: at least 5 minutes, 10 recommended */
+#define AGE_NS      (600 * NSEC_PER_SEC) /* RFC 8201 section 4: 5 minutes or more */
 #define MIN_V4      552u  /* packets are not made smaller: below, routers may cut them */
 #define MIN_V6      1280u
 
@@ -136,7 +136,8 @@ static struct pmtu *create(const struct ip_addr *dst)
 		return NULL;
 	memset(e, 0, sizeof(*e));
 	e->dst = *dst;
-	atomic_store_explicit(&e->next, atomic_load_explicit(b, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&e->next, atomic_load_explicit(b, memory_order_relaxed),
+			      memory_order_relaxed);
 	atomic_store_explicit(&e->mtu, UINT_MAX, memory_order_relaxed);
 	rcu_assign_pointer(*b, e);
 	atomic_fetch_add_explicit(&nr_entries, 1, memory_order_relaxed);

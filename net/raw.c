@@ -118,7 +118,8 @@ void raw_icmp_error(const struct icmp_error *e)
 		if ((d->sk.family == AF_INET) != v4 || d->sk.protocol != e->proto ||
 		    (d->sk.type == SOCK_DGRAM && d->lport != e->sport) ||
 		    (d->rport && !addr_equal(&d->raddr, &e->dst)) ||
-		    (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &e->src)) || !dgram_try_get(d))
+		    (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &e->src)) ||
+		    !dgram_try_get(d))
 			continue;
 		dgram_error(d, e, d->rport != 0 || d->sk.type == SOCK_DGRAM);
 		dgram_put(d);
@@ -147,7 +148,8 @@ static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 
 	if (ret)
 		return ret;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) && !s->ip.freebind)
+	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
+	    !s->ip.freebind)
 		return -EADDRNOTAVAIL;
 	d->laddr = addr;
 	if (s->type == SOCK_DGRAM && port)
@@ -261,7 +263,8 @@ static void ping_checksum4(struct pbuf *p)
 
 	put_be16(p->head + p->th + 2, 0);
 	sum = (uint16_t)~pbuf_csum(p, IPPROTO_ICMP);
-	folded = csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p), IPPROTO_ICMP)));
+	folded = csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
+						       IPPROTO_ICMP)));
 	memcpy(p->head + p->th + 2, &folded, 2);
 }
 
@@ -371,7 +374,8 @@ static int raw_setsockopt(struct sock *s, int level, int name, const void *val, 
 		memcpy(d->icmp_filter, val, sizeof(d->icmp_filter));
 		return 0;
 	}
-	if ((level == SOL_RAW || level == SOL_IPV6) && name == IPV6_CHECKSUM && s->family == AF_INET6) {
+	if ((level == SOL_RAW || level == SOL_IPV6) && name == IPV6_CHECKSUM &&
+	    s->family == AF_INET6) {
 		ret = sockopt_int(val, len, &v);
 		if (!ret && s->protocol == IPPROTO_ICMPV6)
 			return v == 2 ? 0 : -EINVAL; /* RFC 3542 section 3.1 */

@@ -140,7 +140,8 @@ static long sock_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 		if (v)
 			atomic_fetch_or_explicit(&f->flags, O_NONBLOCK, memory_order_relaxed);
 		else
-			atomic_fetch_and_explicit(&f->flags, ~(unsigned)O_NONBLOCK, memory_order_relaxed);
+			atomic_fetch_and_explicit(&f->flags, ~(unsigned)O_NONBLOCK,
+						  memory_order_relaxed);
 		return 0;
 	case FIOASYNC:
 		return 0;

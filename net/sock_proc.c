@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/net/{udp,udp6,raw,raw6,unix,sockstat,sockstat6}: sockets but TCP's, and sums, formats of Linux. */
+/*
+ * /proc/net/{udp,udp6,raw,raw6,unix,sockstat,sockstat6}: sockets but TCP's, and sums, formats of
+ * Linux.
+ */
 #include "net/ether.h"
 #include "net/dgram.h"
 #include "net/frag.h"
@@ -31,12 +34,15 @@ static bool line(struct dgram_sock *d, void *arg)
 	if (d->sk.family != t->family)
 		return true;
 	seq_printf(t->s, "%5u: ", t->n++);
-	put_addr(t->s, &d->laddr, d->sk.type == SOCK_RAW ? (uint16_t)d->sk.protocol : d->lport, t->family);
+	put_addr(t->s, &d->laddr, d->sk.type == SOCK_RAW ? (uint16_t)d->sk.protocol : d->lport,
+		 t->family);
 	seq_printf(t->s, " ");
 	put_addr(t->s, &d->raddr, rport, t->family);
-	seq_printf(t->s, " %02X 00000000:%08X 00:00000000 00000000 %5u        0 %u 2 0000000000000000 %u\n",
-		   rport ? TCP_ESTABLISHED : TCP_CLOSE, __atomic_load_n(&d->rmem, __ATOMIC_RELAXED), d->sk.uid,
-		   d->sk.ino, atomic_load_explicit(&d->drops, memory_order_relaxed));
+	seq_printf(
+		t->s,
+		" %02X 00000000:%08X 00:00000000 00000000 %5u        0 %u 2 0000000000000000 %u\n",
+		rport ? TCP_ESTABLISHED : TCP_CLOSE, __atomic_load_n(&d->rmem, __ATOMIC_RELAXED),
+		d->sk.uid, d->sk.ino, atomic_load_explicit(&d->drops, memory_order_relaxed));
 	return true;
 }
 
@@ -46,7 +52,9 @@ static int show_dgram(struct seq *s, void *arg)
 	struct table t = { .s = s, .family = (int)(uintptr_t)arg & 255 };
 	const char *gap = t.family == AF_INET6 ? "                        " : "";
 
-	seq_printf(s, "  sl  local_address %srem_address   %sst tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n",
+	seq_printf(s,
+		   "  sl  local_address %srem_address   %sst tx_queue rx_queue tr tm->when "
+		   "retrnsmt   uid  timeout inode ref pointer drops\n",
 		   gap, gap);
 	if ((uintptr_t)arg & 256)
 		raw_for_each(line, &t);
@@ -111,15 +119,18 @@ static int show_sockstat(struct seq *s, void *arg)
 	raw_for_each(count_dgram, &raw);
 	frag_usage(&frags, &frag_bytes);
 	seq_printf(s, "sockets: used %u\n", tcp.n + udp.n + raw.n);
-	seq_printf(s, "TCP: inuse %u orphan 0 tw %u alloc %u mem %u\n", tcp.n, tcp_tw_count(), tcp.n, pages(tcp.bytes));
-	seq_printf(s, "UDP: inuse %u mem %u\nUDPLITE: inuse 0\nRAW: inuse %u\n", udp.n, pages(udp.bytes), raw.n);
+	seq_printf(s, "TCP: inuse %u orphan 0 tw %u alloc %u mem %u\n", tcp.n, tcp_tw_count(),
+		   tcp.n, pages(tcp.bytes));
+	seq_printf(s, "UDP: inuse %u mem %u\nUDPLITE: inuse 0\nRAW: inuse %u\n", udp.n,
+		   pages(udp.bytes), raw.n);
 	seq_printf(s, "FRAG: inuse %u memory %u\n", frags, frag_bytes);
 	return 0;
 }
 
 static int show_sockstat6(struct seq *s, void *arg)
 {
-	struct count tcp = { .family = AF_INET6 }, udp = { .family = AF_INET6 }, raw = { .family = AF_INET6 };
+	struct count tcp = { .family = AF_INET6 }, udp = { .family = AF_INET6 },
+		     raw = { .family = AF_INET6 };
 	struct ep_place start = { 0 };
 
 	(void)arg;
@@ -127,7 +138,8 @@ static int show_sockstat6(struct seq *s, void *arg)
 	ep_walk(&start, count_connection, &tcp);
 	udp_for_each(count_dgram, &udp);
 	raw_for_each(count_dgram, &raw);
-	seq_printf(s, "TCP6: inuse %u\nUDP6: inuse %u\nUDPLITE6: inuse 0\nRAW6: inuse %u\n", tcp.n, udp.n, raw.n);
+	seq_printf(s, "TCP6: inuse %u\nUDP6: inuse %u\nUDPLITE6: inuse 0\nRAW6: inuse %u\n", tcp.n,
+		   udp.n, raw.n);
 	return 0;
 }
 
@@ -137,8 +149,8 @@ static void unix_line(struct unix_sock *u, void *arg)
 	bool connected = atomic_load_explicit(&u->connected, memory_order_relaxed);
 
 	seq_printf(arg, "%016x: %08X 00000000 %08X %04X %02X %5u", 0,
-		   (unsigned)atomic_load_explicit(&u->refs, memory_order_relaxed), listens ? 0x10000 : 0,
-		   (unsigned)u->sk.type, connected ? 3 : 1, u->sk.ino);
+		   (unsigned)atomic_load_explicit(&u->refs, memory_order_relaxed),
+		   listens ? 0x10000 : 0, (unsigned)u->sk.type, connected ? 3 : 1, u->sk.ino);
 	if (u->name_len > 2 && u->name.path[0])
 		seq_printf(arg, " %.*s", (int)u->name_len - 2, u->name.path);
 	else if (u->name_len > 3) /* abstract: the leading zero byte is shown as @ */

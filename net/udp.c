@@ -66,7 +66,8 @@ static void udp_unhash(struct dgram_sock *d)
 static _Atomic(struct dgram_sock *) *conn_chain(const struct ip_addr *laddr, uint16_t lport,
 						 const struct ip_addr *raddr, uint16_t rport)
 {
-	uint64_t w[5] = { laddr->q[0], laddr->q[1], raddr->q[0], raddr->q[1], (uint64_t)lport << 16 | rport };
+	uint64_t w[5] = { laddr->q[0], laddr->q[1], raddr->q[0], raddr->q[1],
+			  (uint64_t)lport << 16 | rport };
 
 	return &connected[net_hash(w, 5) & (CONN_BUCKETS - 1)];
 }
@@ -81,7 +82,8 @@ static void conn_hash(struct dgram_sock *d)
 	_Atomic(struct dgram_sock *) *c = conn_chain(&d->laddr, d->lport, &d->raddr, d->rport);
 
 	spin_lock(&conn_lock);
-	atomic_store_explicit(&d->next_conn, atomic_load_explicit(c, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&d->next_conn, atomic_load_explicit(c, memory_order_relaxed),
+			      memory_order_relaxed);
 	d->conn_slot = (unsigned)(c - connected);
 	d->conn_hashed = true;
 	rcu_assign_pointer(*c, d);
@@ -131,7 +133,8 @@ static int udp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 
 	if (ret)
 		return ret;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) && !s->ip.freebind)
+	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
+	    !s->ip.freebind)
 		return -EADDRNOTAVAIL;
 	return udp_bind_to(dgram_of(s), &addr, port);
 }
@@ -166,7 +169,8 @@ static int udp_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 	if (ret)
 		return ret;
 	if (addr_is_any(&addr))
-		addr = addr_is_v4(&addr) ? addr_from_v4("\x7f\0\0\1") : (struct ip_addr){ .b[15] = 1 };
+		addr = addr_is_v4(&addr) ? addr_from_v4("\x7f\0\0\1")
+					 : (struct ip_addr){ .b[15] = 1 };
 	ret = dgram_route(d, a, &addr, &rt);
 	if (ret)
 		return ret;
@@ -196,7 +200,8 @@ static void udp_push_header(struct pbuf *p, uint16_t sport, uint16_t dport)
 	put_be16(h + 6, 0);
 	if (p->dev->loopback)
 		return;
-	if ((p->dev->features & NETDEV_CSUM) && len + ip_header_len(&p->dst) <= ip_path_mtu(p->dev, &p->dst)) {
+	if ((p->dev->features & NETDEV_CSUM) &&
+	    len + ip_header_len(&p->dst) <= ip_path_mtu(p->dev, &p->dst)) {
 		p->flags |= PB_CSUM_PARTIAL;
 		sum = (uint16_t)~csum_fold(csum_pseudo(&p->src, &p->dst, len, IPPROTO_UDP));
 	} else {
@@ -280,7 +285,8 @@ static ssize_t udp_recvmsg(struct sock *s, struct sock_msg *m)
 	}
 	dgram_describe(d, m, p);
 	if (m->name)
-		m->name_len = addr_export_scoped(s->family, &p->src, p->udp.sport, p->dev->index, m->name);
+		m->name_len = addr_export_scoped(s->family, &p->src, p->udp.sport, p->dev->index,
+						 m->name);
 	pbuf_free(p);
 	return ret;
 }
@@ -438,7 +444,8 @@ static struct dgram_sock *udp_sender(const struct icmp_error *e)
 	for (d = rcu_dereference(bucket_of(e->sport)->first); d; d = rcu_dereference(d->next)) {
 		uint16_t rport = __atomic_load_n(&d->rport, __ATOMIC_ACQUIRE);
 
-		if (d->lport != e->sport || (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &e->src)))
+		if (d->lport != e->sport ||
+		    (!addr_is_any(&d->laddr) && !addr_equal(&d->laddr, &e->src)))
 			continue;
 		if (rport && (rport != e->dport || !addr_equal(&d->raddr, &e->dst)))
 			continue;

@@ -116,7 +116,9 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 
 	poll_wait(f, &s->rd, pt);
 	if (atomic_load_explicit(&u->listening, memory_order_acquire))
-		return atomic_load_explicit(&u->nr_accept, memory_order_acquire) ? EPOLLIN | EPOLLRDNORM : 0;
+		return atomic_load_explicit(&u->nr_accept, memory_order_acquire)
+			       ? EPOLLIN | EPOLLRDNORM
+			       : 0;
 	if (atomic_load_explicit(&u->queued, memory_order_acquire))
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_RCV_SHUT)
@@ -181,7 +183,8 @@ void unix_close(struct sock *s)
 	if (p && s->type != SOCK_DGRAM) {
 		if (unread)
 			atomic_store_explicit(&p->sk.err, ECONNRESET, memory_order_release);
-		atomic_fetch_or_explicit(&p->sk.shut, SOCK_RCV_SHUT | SOCK_SND_SHUT, memory_order_seq_cst);
+		atomic_fetch_or_explicit(&p->sk.shut, SOCK_RCV_SHUT | SOCK_SND_SHUT,
+					 memory_order_seq_cst);
 		unix_wake_all(p);
 	}
 	unix_put(p);

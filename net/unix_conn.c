@@ -153,7 +153,8 @@ int unix_shutdown(struct sock *s, int how)
 {
 	struct unix_sock *u = unix_of(s), *p = unix_peer_get(u);
 	unsigned bits = (how != SHUT_WR ? SOCK_RCV_SHUT : 0) | (how != SHUT_RD ? SOCK_SND_SHUT : 0);
-	unsigned back = (bits & SOCK_RCV_SHUT ? SOCK_SND_SHUT : 0) | (bits & SOCK_SND_SHUT ? SOCK_RCV_SHUT : 0);
+	unsigned back = (bits & SOCK_RCV_SHUT ? SOCK_SND_SHUT : 0) |
+			(bits & SOCK_SND_SHUT ? SOCK_RCV_SHUT : 0);
 
 	if (!p && s->type != SOCK_DGRAM)
 		return -ENOTCONN;

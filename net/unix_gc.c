@@ -163,7 +163,8 @@ static struct scm_files *collect(void)
 	struct unix_sock *u, *n;
 
 	list_for_each_entry (u, &in_flight, gc_link) {
-		u->gc_candidate = atomic_load_explicit(&u->gc_file->refs, memory_order_acquire) == u->inflight;
+		u->gc_candidate = atomic_load_explicit(&u->gc_file->refs, memory_order_acquire) ==
+				  u->inflight;
 		u->gc_count = u->inflight;
 		u->gc_live = false;
 	}
@@ -175,7 +176,10 @@ static struct scm_files *collect(void)
 		if (u->gc_candidate && u->gc_count > 0)
 			u->gc_live = true;
 	}
-	/* Each round marks at least one more, so it ends; chains are walked a link a round at worst. */
+	/*
+	 * Each round marks at least one more, so it ends; chains are walked a link a round at
+	 * worst.
+	 */
 	do {
 		found_live = false;
 		list_for_each_entry (u, &in_flight, gc_link) {

@@ -149,12 +149,15 @@ ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 	} else {
 		to = unix_peer_get(u);
 		if (!to)
-			return atomic_load_explicit(&u->connected, memory_order_acquire) ? -EPIPE : -ENOTCONN;
+			return atomic_load_explicit(&u->connected, memory_order_acquire)
+				       ? -EPIPE
+				       : -ENOTCONN;
 	}
 	if (s->type == SOCK_STREAM) {
 		ret = 0;
 		while (m->it->count) {
-			ret = send_one(u, to, m, min_t(size_t, m->it->count, UNIX_CHUNK), nonblock, deadline);
+			ret = send_one(u, to, m, min_t(size_t, m->it->count, UNIX_CHUNK), nonblock,
+				       deadline);
 			if (ret < 0)
 				break;
 			done += (size_t)ret;
@@ -193,11 +196,13 @@ static struct unix_msg *claim(struct unix_sock *u, bool nonblock, uint64_t deadl
 		*err = sock_take_error(&u->sk);
 		if (*err)
 			return NULL;
-		if ((sock_shut(&u->sk) & SOCK_RCV_SHUT) && !atomic_load_explicit(&u->queued, memory_order_acquire)) {
+		if ((sock_shut(&u->sk) & SOCK_RCV_SHUT) &&
+		    !atomic_load_explicit(&u->queued, memory_order_acquire)) {
 			*err = 0;
 			return NULL;
 		}
-		if (u->sk.type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_acquire)) {
+		if (u->sk.type != SOCK_DGRAM &&
+		    !atomic_load_explicit(&u->connected, memory_order_acquire)) {
 			*err = -ENOTCONN;
 			return NULL;
 		}

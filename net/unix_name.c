@@ -94,7 +94,8 @@ static int take_name(struct unix_sock *u, const struct sa_un *n, unsigned len, s
 		memcpy(&u->name, n, len);
 		u->name_len = len;
 		u->node = node;
-		list_add_tail(&u->name_link, node ? node_bucket(vfs_socket_inode(node)) : name_bucket(n, len));
+		list_add_tail(&u->name_link,
+			      node ? node_bucket(vfs_socket_inode(node)) : name_bucket(n, len));
 	}
 	spin_unlock(&unix_lock);
 	return ret;
@@ -138,7 +139,8 @@ int unix_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	}
 	ret = take_name(u, &a->un, (unsigned)n, node);
 	if (ret && node)
-		vfs_socket_put(node); /* another bind() of this socket was faster: the node stays, dead */
+		vfs_socket_put(
+			node); /* another bind() of this socket was faster: the node stays, dead */
 	return ret;
 }
 

@@ -124,7 +124,8 @@ static int read_messages(const char *buf, size_t len, int protocol,
 	return 0;
 }
 
-int ss_list(int family, int protocol, unsigned states, void (*fn)(const struct ss_socket *s, void *arg), void *arg)
+int ss_list(int family, int protocol, unsigned states,
+	    void (*fn)(const struct ss_socket *s, void *arg), void *arg)
 {
 	static char buf[32768];
 	struct request q = {

@@ -38,7 +38,7 @@ struct ss_socket {
  * ss_list - call @fn for each socket of @family and @protocol in one of @states (bits)
  * Return: 0, or -1 with errno set.
  */
-int ss_list(int family, int protocol, unsigned states, void (*fn)(const struct ss_socket *s, void *arg),
-	    void *arg);
+int ss_list(int family, int protocol, unsigned states,
+	    void (*fn)(const struct ss_socket *s, void *arg), void *arg);
 
 #endif

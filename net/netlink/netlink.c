@@ -118,8 +118,11 @@ static bool may_change(void)
 /* lock held. */
 static int one_request(struct nl_sock *n, const struct nlmsghdr *h, struct nl_buf *b)
 {
-	struct nl_request r = { .h = h, .body = (const uint8_t *)(h + 1), .body_len = h->len - (unsigned)sizeof(*h) };
-	bool get = n->proto == &nl_sock_diag || (h->type & 3) == 2; /* rtnetlink: NEW, DEL, GET, SET in fours */
+	struct nl_request r = { .h = h,
+				.body = (const uint8_t *)(h + 1),
+				.body_len = h->len - (unsigned)sizeof(*h) };
+	bool get = n->proto == &nl_sock_diag ||
+		   (h->type & 3) == 2; /* rtnetlink: NEW, DEL, GET, SET in fours */
 
 	if (!get && !may_change())
 		return -EPERM;
@@ -147,7 +150,9 @@ static int requests(struct nl_sock *n, const uint8_t *data, size_t len)
 
 	while (!ret && len >= sizeof(struct nlmsghdr)) {
 		const struct nlmsghdr *h = (const struct nlmsghdr *)data;
-		struct nl_buf b = { .data = page, .size = REPLY_SIZE, .seq = h->seq, .pid = n->pid };
+		struct nl_buf b = {
+			.data = page, .size = REPLY_SIZE, .seq = h->seq, .pid = n->pid
+		};
 		size_t step;
 		int err = 0;
 
@@ -203,7 +208,9 @@ static ssize_t nl_sendmsg(struct sock *s, struct sock_msg *m)
 /* lock held.  The list's next buffer as a reply: 0, -ENOBUFS. */
 static int continue_dump(struct nl_sock *n)
 {
-	struct nl_buf b = { .size = REPLY_SIZE, .seq = n->dump_seq, .pid = n->pid, .flags = NLM_F_MULTI };
+	struct nl_buf b = {
+		.size = REPLY_SIZE, .seq = n->dump_seq, .pid = n->pid, .flags = NLM_F_MULTI
+	};
 	bool done;
 	int ret;
 
@@ -313,7 +320,9 @@ static int nl_connect(struct sock *s, const union sockaddr_any *a, unsigned len,
 static int nl_getname(struct sock *s, union sockaddr_any *a, bool peer)
 {
 	struct nl_sock *n = nl_of(s);
-	struct sa_nl sa = { .family = AF_NETLINK, .pid = peer ? 0 : n->pid, .groups = peer ? 0 : n->groups };
+	struct sa_nl sa = { .family = AF_NETLINK,
+			    .pid = peer ? 0 : n->pid,
+			    .groups = peer ? 0 : n->groups };
 
 	memcpy(a, &sa, sizeof(sa));
 	return sizeof(sa);
@@ -323,10 +332,12 @@ static unsigned nl_poll(struct sock *s, struct file *f, struct poll_table *pt)
 {
 	poll_wait(f, &s->rd, pt);
 	return EPOLLOUT | EPOLLWRNORM |
-	       (atomic_load_explicit(&nl_of(s)->ready, memory_order_acquire) ? EPOLLIN | EPOLLRDNORM : 0);
+	       (atomic_load_explicit(&nl_of(s)->ready, memory_order_acquire) ? EPOLLIN | EPOLLRDNORM
+									     : 0);
 }
 
-/* Extended acknowledgements, strict checking and the like are offers that a program can do without. */
+/* Extended acknowledgements, strict checking and the like are offers that a program can do without.
+ */
 static int nl_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
 {
 	(void)s;

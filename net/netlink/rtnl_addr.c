@@ -30,10 +30,12 @@ static bool put_address(struct nl_buf *b, const struct ifaddr *a, struct netdev 
 	unsigned flags = atomic_load_explicit(&a->flags, memory_order_relaxed);
 	struct ifaddrmsg *m = nl_begin(b, RTM_NEWADDR, sizeof(*m));
 	uint64_t now = clock_ns();
-	uint32_t life = !a->valid_until ? FOREVER :
-			a->valid_until > now ? (uint32_t)((a->valid_until - now) / NSEC_PER_SEC) : 0;
+	uint32_t life = !a->valid_until	       ? FOREVER
+			: a->valid_until > now ? (uint32_t)((a->valid_until - now) / NSEC_PER_SEC)
+					       : 0;
 	uint32_t cache[4] = { life, life, 0, 0 };
-	uint32_t shown = (flags & IFA_TENTATIVE ? F_TENTATIVE : 0) | (a->valid_until ? 0 : F_PERMANENT);
+	uint32_t shown = (flags & IFA_TENTATIVE ? F_TENTATIVE : 0) |
+			 (a->valid_until ? 0 : F_PERMANENT);
 
 	m->family = v4 ? AF_INET : AF_INET6;
 	m->prefixlen = (uint8_t)(v4 ? a->prefix - 96 : a->prefix);
@@ -96,7 +98,8 @@ int rtnl_addr_request(struct nl_request *r, struct nl_buf *reply)
 		ret = nl_addr(r, IFA_LOCAL, m->family, &a);
 	if (ret)
 		return ret;
-	if (m->prefixlen > (m->family == AF_INET ? 32 : 128) || addr_is_any(&a) || addr_is_multicast(&a))
+	if (m->prefixlen > (m->family == AF_INET ? 32 : 128) || addr_is_any(&a) ||
+	    addr_is_multicast(&a))
 		return -EINVAL;
 	prefix = m->prefixlen + (m->family == AF_INET ? 96u : 0);
 	if (r->h->type == RTM_DELADDR)

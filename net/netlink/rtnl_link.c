@@ -50,7 +50,10 @@ static bool put_link(struct nl_buf *b, struct netdev *dev)
 {
 	struct ifinfomsg *i = nl_begin(b, RTM_NEWLINK, sizeof(*i));
 	bool carrier = dev->loopback || atomic_load_explicit(&dev->carrier, memory_order_relaxed);
-	uint8_t oper = dev->loopback ? OPER_UNKNOWN : dev->up && carrier ? OPER_UP : OPER_DOWN, zero = 0;
+	uint8_t oper = dev->loopback	    ? OPER_UNKNOWN
+		       : dev->up && carrier ? OPER_UP
+					    : OPER_DOWN,
+		zero = 0;
 	uint8_t all[6];
 
 	i->type = dev->loopback ? ARPHRD_LOOPBACK : ARPHRD_ETHER;

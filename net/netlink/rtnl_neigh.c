@@ -33,8 +33,9 @@ struct neigh_list {
 static void entry(const struct neigh_info *i, void *arg)
 {
 	static const uint16_t nud[] = {
-		[NEIGH_INCOMPLETE] = NUD_INCOMPLETE, [NEIGH_REACHABLE] = NUD_REACHABLE, [NEIGH_STALE] = NUD_STALE,
-		[NEIGH_DELAY] = NUD_DELAY, [NEIGH_PROBE] = NUD_PROBE, [NEIGH_FAILED] = NUD_FAILED,
+		[NEIGH_INCOMPLETE] = NUD_INCOMPLETE, [NEIGH_REACHABLE] = NUD_REACHABLE,
+		[NEIGH_STALE] = NUD_STALE,	     [NEIGH_DELAY] = NUD_DELAY,
+		[NEIGH_PROBE] = NUD_PROBE,	     [NEIGH_FAILED] = NUD_FAILED,
 		[NEIGH_PERMANENT] = NUD_PERMANENT,
 	};
 	struct neigh_list *l = arg;
@@ -93,5 +94,6 @@ int rtnl_neigh_request(struct nl_request *r, struct nl_buf *reply)
 		return -EOPNOTSUPP;
 	if (nl_len(mac) != 6)
 		return -EINVAL;
-	return neigh_set(dev, &a, nl_data(mac), m->state & NUD_PERMANENT, r->h->flags & NLM_F_REPLACE);
+	return neigh_set(dev, &a, nl_data(mac), m->state & NUD_PERMANENT,
+			 r->h->flags & NLM_F_REPLACE);
 }

@@ -85,12 +85,20 @@ struct route_list {
 static void entry(const struct route_entry *r, void *arg)
 {
 	struct route_list *l = arg;
-	struct shown s = { .dst = r->dst, .gw = r->gw, .src = ADDR_ANY6, .prefix = r->prefix, .metric = r->metric,
-			   .dev = r->dev, .table = TABLE_MAIN, .type = TYPE_UNICAST,
+	struct shown s = { .dst = r->dst,
+			   .gw = r->gw,
+			   .src = ADDR_ANY6,
+			   .prefix = r->prefix,
+			   .metric = r->metric,
+			   .dev = r->dev,
+			   .table = TABLE_MAIN,
+			   .type = TYPE_UNICAST,
 			   .proto = r->valid_until ? PROTO_RA : PROTO_BOOT,
-			   .scope = addr_is_v4(&r->dst) && addr_is_any(&r->gw) ? SCOPE_LINK : SCOPE_UNIVERSE };
+			   .scope = addr_is_v4(&r->dst) && addr_is_any(&r->gw) ? SCOPE_LINK
+									       : SCOPE_UNIVERSE };
 
-	if (l->full || (l->d->family && (l->d->family == AF_INET) != addr_is_v4(&r->dst)) || l->n++ < l->d->at)
+	if (l->full || (l->d->family && (l->d->family == AF_INET) != addr_is_v4(&r->dst)) ||
+	    l->n++ < l->d->at)
 		return;
 	if (put_route(l->b, &s))
 		l->d->at++;
@@ -112,13 +120,23 @@ bool rtnl_route_dump(struct nl_dump *d, struct nl_buf *b)
 		const struct ifaddr *a = &t[d->at2 / 2];
 		struct netdev *dev = atomic_load_explicit(&a->dev, memory_order_acquire);
 		bool v4 = addr_is_v4(&a->addr), local = d->at2 & 1;
-		struct shown s = { .dst = a->addr, .gw = ADDR_ANY6, .src = v4 ? a->addr : ADDR_ANY6,
-				   .prefix = local ? 128 : a->prefix, .metric = v4 ? 0 : local ? 0 : 256, .dev = dev,
-				   .table = local ? TABLE_LOCAL : TABLE_MAIN, .proto = PROTO_KERNEL,
-				   .scope = !v4 ? SCOPE_UNIVERSE : local ? SCOPE_HOST : SCOPE_LINK,
+		struct shown s = { .dst = a->addr,
+				   .gw = ADDR_ANY6,
+				   .src = v4 ? a->addr : ADDR_ANY6,
+				   .prefix = local ? 128 : a->prefix,
+				   .metric = v4	     ? 0
+					     : local ? 0
+						     : 256,
+				   .dev = dev,
+				   .table = local ? TABLE_LOCAL : TABLE_MAIN,
+				   .proto = PROTO_KERNEL,
+				   .scope = !v4	    ? SCOPE_UNIVERSE
+					    : local ? SCOPE_HOST
+						    : SCOPE_LINK,
 				   .type = local ? TYPE_LOCAL : TYPE_UNICAST };
 
-		if (!dev || (d->family && (d->family == AF_INET) != v4) || (!local && dev->loopback && v4))
+		if (!dev || (d->family && (d->family == AF_INET) != v4) ||
+		    (!local && dev->loopback && v4))
 			continue;
 		if (!put_route(b, &s))
 			return false;
@@ -129,7 +147,11 @@ bool rtnl_route_dump(struct nl_dump *d, struct nl_buf *b)
 /* "ip route get": the way that a packet would take. */
 static int lookup(const struct ip_addr *dst, struct nl_buf *b)
 {
-	struct shown s = { .dst = *dst, .gw = ADDR_ANY6, .prefix = 128, .table = TABLE_MAIN, .type = TYPE_UNICAST };
+	struct shown s = { .dst = *dst,
+			   .gw = ADDR_ANY6,
+			   .prefix = 128,
+			   .table = TABLE_MAIN,
+			   .type = TYPE_UNICAST };
 	struct ip_addr hop;
 	struct route rt;
 	unsigned mtu;
@@ -180,7 +202,9 @@ int rtnl_route_request(struct nl_request *r, struct nl_buf *reply)
 		return lookup(&e.dst, reply);
 	e.prefix = m->dst_len + (v4 ? 96u : 0);
 	e.metric = metric;
-	e.dev = index ? netdev_by_index(index) : addr_is_any(&e.gw) ? NULL : netdev_for_gateway(&e.gw);
+	e.dev = index		     ? netdev_by_index(index)
+		: addr_is_any(&e.gw) ? NULL
+				     : netdev_for_gateway(&e.gw);
 	if (index && !e.dev)
 		return -ENODEV;
 	if (r->h->type == RTM_DELROUTE)

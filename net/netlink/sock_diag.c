@@ -61,7 +61,8 @@ static void put_id_addr(uint8_t *to, const struct ip_addr *a, int family)
 
 static bool wanted(const struct list *l, const struct entry *e)
 {
-	return (!l->req->family || l->req->family == e->family) && (l->req->states & (1u << e->state));
+	return (!l->req->family || l->req->family == e->family) &&
+	       (l->req->states & (1u << e->state));
 }
 
 static bool ext(const struct list *l, unsigned attr)
@@ -100,7 +101,8 @@ static bool put_entry(struct list *l, const struct entry *e)
 	m->id.dport = be16(e->rport);
 	put_id_addr(m->id.src, e->laddr, e->family);
 	put_id_addr(m->id.dst, e->raddr, e->family);
-	m->id.cookie[0] = (uint32_t)(uintptr_t)(e->sk ? (const void *)e->sk : (const void *)e->laddr);
+	m->id.cookie[0] =
+		(uint32_t)(uintptr_t)(e->sk ? (const void *)e->sk : (const void *)e->laddr);
 	m->rqueue = e->rqueue;
 	m->wqueue = e->wqueue;
 	if (!e->sk)
@@ -145,8 +147,11 @@ static bool one_listener(struct tcp_sock *tp, void *arg)
 static bool one_connection(struct ep *ep, void *arg)
 {
 	struct list *l = arg;
-	struct entry e = { .family = addr_is_v4(&ep->laddr) ? AF_INET : AF_INET6, .laddr = &ep->laddr,
-			   .raddr = &ep->raddr, .lport = ep->lport, .rport = ep->rport };
+	struct entry e = { .family = addr_is_v4(&ep->laddr) ? AF_INET : AF_INET6,
+			   .laddr = &ep->laddr,
+			   .raddr = &ep->raddr,
+			   .lport = ep->lport,
+			   .rport = ep->rport };
 
 	if (ep->kind == EP_SOCK) {
 		e.tp = ep_sock(ep);
@@ -165,8 +170,13 @@ static bool one_dgram(struct dgram_sock *d, void *arg)
 {
 	uint16_t rport = __atomic_load_n(&d->rport, __ATOMIC_RELAXED);
 	struct list *l = arg;
-	struct entry e = { .family = d->sk.family, .state = rport ? TCP_ESTABLISHED : TCP_CLOSE, .laddr = &d->laddr,
-			   .raddr = &d->raddr, .lport = d->lport, .rport = rport, .sk = &d->sk };
+	struct entry e = { .family = d->sk.family,
+			   .state = rport ? TCP_ESTABLISHED : TCP_CLOSE,
+			   .laddr = &d->laddr,
+			   .raddr = &d->raddr,
+			   .lport = d->lport,
+			   .rport = rport,
+			   .sk = &d->sk };
 
 	if (d->sk.type == SOCK_RAW)
 		e.lport = (uint16_t)d->sk.protocol;
@@ -179,7 +189,10 @@ static bool one_dgram(struct dgram_sock *d, void *arg)
 	return true;
 }
 
-/* Connections are walked by bucket (at: bucket, at2: entry in it), after the listeners (at 0, at2: entry). */
+/*
+ * Connections are walked by bucket (at: bucket, at2: entry in it), after the listeners (at 0, at2:
+ * entry).
+ */
 static bool tcp_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
@@ -217,7 +230,8 @@ static int diag_dump(struct nl_request *r, struct nl_dump *d)
 {
 	const struct inet_diag_req *q = (const void *)r->body;
 
-	_Static_assert(sizeof(struct inet_diag_req) <= sizeof(d->args), "the request is kept for its filters");
+	_Static_assert(sizeof(struct inet_diag_req) <= sizeof(d->args),
+		       "the request is kept for its filters");
 	if (r->h->type != SOCK_DIAG_BY_FAMILY)
 		return -EOPNOTSUPP;
 	if (r->body_len < sizeof(*q))

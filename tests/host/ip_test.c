@@ -48,8 +48,10 @@ static void family(bool six)
 	static bool ready;
 
 	v6 = six;
-	us = six ? addr_from_v6("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1") : addr_from_v4("\xc0\0\2\1");
-	peer = six ? addr_from_v6("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\2") : addr_from_v4("\xc0\0\2\2");
+	us = six ? addr_from_v6("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\1")
+		 : addr_from_v4("\xc0\0\2\1");
+	peer = six ? addr_from_v6("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\2")
+		   : addr_from_v4("\xc0\0\2\2");
 	if (!ready) {
 		t_init();
 		netdev_register(&dev);
@@ -96,7 +98,8 @@ static void make_udp(uint8_t *d, unsigned len, uint64_t seed)
 	memcpy(d + 6, &folded, 2);
 }
 
-/* A packet whose network header is followed by @n bytes at @d, partly in the head as drivers do it. */
+/* A packet whose network header is followed by @n bytes at @d, partly in the head as drivers do it.
+ */
 static struct pbuf *packet(uint8_t proto, const uint8_t *d, unsigned n)
 {
 	struct pbuf *p = pbuf_alloc(PBUF_RESERVE);
@@ -194,7 +197,8 @@ static void orders(struct sock *s)
 			if (n == 5)
 				first = x;
 			else if (n == 3) /* the first one again */
-				fragment(dgram, cut[first], cut[first + 1] - cut[first], first != 4, id);
+				fragment(dgram, cut[first], cut[first + 1] - cut[first], first != 4,
+					 id);
 		}
 		expect_datagram(s, cut[5], 1);
 		expect_nothing(s);
@@ -221,13 +225,15 @@ static void lies_body(void)
 		const char *what;
 		struct { uint16_t off, len, more; } f[6];
 	} rows[] = {
-		{ "overlap of one byte group", { { 0, 1000, 1 }, { 992, 1008, 1 }, { 2000, 491, 0 } } },
+		{ "overlap of one byte group",
+		  { { 0, 1000, 1 }, { 992, 1008, 1 }, { 2000, 491, 0 } } },
 		{ "overlap from below", { { 1000, 1000, 1 }, { 0, 1008, 1 }, { 2000, 491, 0 } } },
 		{ "contained", { { 0, 2000, 1 }, { 8, 8, 1 }, { 2000, 491, 0 } } },
 		{ "containing", { { 8, 8, 1 }, { 0, 2000, 1 }, { 2000, 491, 0 } } },
 		{ "same start, longer", { { 0, 1000, 1 }, { 0, 1008, 1 }, { 1008, 1483, 0 } } },
 		{ "two ends", { { 1000, 1491, 0 }, { 1000, 1400, 0 }, { 0, 1000, 1 } } },
-		{ "end before what is there", { { 0, 1000, 1 }, { 1504, 987, 1 }, { 1000, 100, 0 } } },
+		{ "end before what is there",
+		  { { 0, 1000, 1 }, { 1504, 987, 1 }, { 1000, 100, 0 } } },
 		{ "data behind the end", { { 2000, 491, 0 }, { 2496, 8, 1 }, { 0, 2000, 1 } } },
 		{ "a hole", { { 0, 1000, 1 }, { 1008, 1483, 0 } } },
 		{ "no first one", { { 8, 992, 1 }, { 1000, 1491, 0 } } },
@@ -244,7 +250,8 @@ static void lies_body(void)
 		make_udp(dgram, 2491, 2);
 		for (unsigned r = 0; r < ARRAY_SIZE(rows); r++, id++) {
 			for (unsigned i = 0; i < 6 && rows[r].f[i].len; i++)
-				fragment(dgram, rows[r].f[i].off, rows[r].f[i].len, rows[r].f[i].more, id);
+				fragment(dgram, rows[r].f[i].off, rows[r].f[i].len,
+					 rows[r].f[i].more, id);
 			if (t_recv(s, buf, sizeof(buf), MSG_DONTWAIT) != -EAGAIN)
 				wrong(rows[r].what);
 		}
@@ -302,12 +309,16 @@ static void large_body(void)
 					p->data = pdata_from_bytes(dgram + at, whole - at);
 					p->len = whole - at;
 				}
-				/* Ports are the other way round on the way back: patch them in the first piece. */
+				/*
+				 * Ports are the other way round on the way back: patch them in the
+				 * first piece.
+				 */
 				{
 					uint8_t *h = p->head + p->start;
 					unsigned th = six ? h[6] == IPPROTO_FRAGMENT ? 48 : 40 : 20;
-					unsigned off = six ? th == 48 ? get_be16(h + 42) & 0xfff8 : 0 :
-							     (get_be16(h + 6) & 0x1fffu) * 8;
+					unsigned off = six ? th == 48 ? get_be16(h + 42) & 0xfff8
+								      : 0
+							   : (get_be16(h + 6) & 0x1fffu) * 8;
 
 					if (off == 0) {
 						put_be16(h + th, RPORT);
@@ -383,7 +394,10 @@ static void timeout_body(void)
 	}
 }
 
-/* Chains of extension headers.  What comes back: nothing, an answer to the ping, or an ICMPv6 error. */
+/*
+ * Chains of extension headers.  What comes back: nothing, an answer to the ping, or an ICMPv6
+ * error.
+ */
 static void extension_headers_body(void)
 {
 	enum { DROP, PONG, PARAM_0, PARAM_1, PARAM_2 };
@@ -397,7 +411,8 @@ static void extension_headers_body(void)
 		{ "hop by hop, padding", "\x3a\0\1\4\0\0\0\0", 8, 0, PONG, 0 },
 		{ "destination options", "\x3a\0\1\4\0\0\0\0", 8, 60, PONG, 0 },
 		{ "both", "\x3c\0\1\4\0\0\0\0\x3a\0\1\4\0\0\0\0", 16, 0, PONG, 0 },
-		{ "hop by hop not first", "\0\0\1\4\0\0\0\0\x3a\0\1\4\0\0\0\0", 16, 60, PARAM_1, 40 },
+		{ "hop by hop not first", "\0\0\1\4\0\0\0\0\x3a\0\1\4\0\0\0\0", 16, 60, PARAM_1,
+		  40 },
 		{ "unknown option, skipped", "\x3a\0\x1e\4\0\0\0\0", 8, 60, PONG, 0 },
 		{ "unknown option, drop", "\x3a\0\x5e\4\0\0\0\0", 8, 60, DROP, 0 },
 		{ "unknown option, complain", "\x3a\0\x9e\4\0\0\0\0", 8, 60, PARAM_2, 42 },
@@ -421,13 +436,16 @@ static void extension_headers_body(void)
 		memcpy(b, rows[r].bytes, n);
 		b[n] = ICMP6_ECHO;
 		put_be32(b + n + 4, 0x12345678);
-		sum = csum_fold(csum_add(csum_pseudo(&peer, &us, 16, IPPROTO_ICMPV6), b + n, 16, false));
+		sum = csum_fold(
+			csum_add(csum_pseudo(&peer, &us, 16, IPPROTO_ICMPV6), b + n, 16, false));
 		memcpy(b + n + 2, &sum, 2);
 		netif_rx(packet(rows[r].first, b, n + 16));
 		p = pqueue_pop(&sent);
 		if (p) {
 			flat(p, buf);
-			got = buf[40] == ICMP6_ECHO_REPLY ? PONG : buf[40] == ICMP6_PARAM ? PARAM_0 + buf[41] : -1;
+			got = buf[40] == ICMP6_ECHO_REPLY ? PONG
+			      : buf[40] == ICMP6_PARAM	  ? PARAM_0 + buf[41]
+							  : -1;
 			pbuf_free(p);
 		}
 		if (got != rows[r].expect || (got >= PARAM_0 && get_be32(buf + 44) != rows[r].at))
@@ -441,9 +459,11 @@ static void extension_headers_body(void)
 		uint16_t sum;
 
 		for (unsigned i = 0; i < count; i++)
-			memcpy(b + 8 * i, i + 1 < count ? "\x3c\0\1\4\0\0\0\0" : "\x3a\0\1\4\0\0\0\0", 8);
+			memcpy(b + 8 * i,
+			       i + 1 < count ? "\x3c\0\1\4\0\0\0\0" : "\x3a\0\1\4\0\0\0\0", 8);
 		b[8 * count] = ICMP6_ECHO;
-		sum = csum_fold(csum_add(csum_pseudo(&peer, &us, 16, IPPROTO_ICMPV6), b + 8 * count, 16, false));
+		sum = csum_fold(csum_add(csum_pseudo(&peer, &us, 16, IPPROTO_ICMPV6), b + 8 * count,
+					 16, false));
 		memcpy(b + 8 * count + 2, &sum, 2);
 		netif_rx(packet(60, b, 8 * count + 16));
 		HOST_CHECK_EQ(sent.first != NULL, count == 8);
@@ -514,7 +534,9 @@ static void errors_in_body(void)
 		HOST_CHECK_EQ(pending(s), 0);
 		icmp_error(unreach, 0, 0, PORT, RPORT); /* soft: no network now */
 		HOST_CHECK_EQ(pending(s), 0);
-		HOST_CHECK_EQ(sock_setsockopt(s, six ? SOL_IPV6 : SOL_IP, six ? IPV6_RECVERR : IP_RECVERR, &one, 4), 0);
+		HOST_CHECK_EQ(sock_setsockopt(s, six ? SOL_IPV6 : SOL_IP,
+					      six ? IPV6_RECVERR : IP_RECVERR, &one, 4),
+			      0);
 		icmp_error(unreach, 0, 0, PORT, RPORT);
 		HOST_CHECK_EQ(pending(s), ENETUNREACH);
 		iov_iter_init(&it, &v, 1, false);

@@ -64,8 +64,8 @@ int virtio_accept(struct virtio_device *d, uint64_t want)
 	d->features = offered & want;
 	return 0;
 }
-int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *), void *arg,
-		  const char *name)
+int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *),
+		  void *arg, const char *name)
 {
 	vectors[entry].fn = fn;
 	vectors[entry].arg = arg;
@@ -143,8 +143,9 @@ static unsigned read_chain(struct side *s, unsigned id, uint8_t *to)
 		n += d->len;
 		if (!(d->flags & 1))
 			return n;
-		d = (s->q->desc[id].flags & 4) ? (struct vring_desc *)guest(s->q->desc[id].addr) + d->next :
-						 &s->q->desc[d->next];
+		d = (s->q->desc[id].flags & 4)
+			    ? (struct vring_desc *)guest(s->q->desc[id].addr) + d->next
+			    : &s->q->desc[d->next];
 	}
 }
 
@@ -213,7 +214,8 @@ static void begin(void)
 
 	t_init();
 	if (!offered)
-		offered = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_EVENT_IDX | VNET_F_MAC | VNET_F_MRG_RXBUF;
+		offered = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_EVENT_IDX |
+			  VNET_F_MAC | VNET_F_MRG_RXBUF;
 	memcpy(config, "\2\0\0\0\0\1", 6);
 	memcpy(common + 24, &size, 2);
 	virtio_net_init();
@@ -257,7 +259,10 @@ static void lie_same_twice(void)
 	int id = receive(n);
 
 	interrupt_and_wait();
-	/* The driver has put that buffer back under some number; name one that it has not given out again. */
+	/*
+	 * The driver has put that buffer back under some number; name one that it has not given out
+	 * again.
+	 */
 	for (id = 0; id < rx.q->size && rx.q->slots[id].token; id++)
 		;
 	give(&rx, id < rx.q->size ? (uint32_t)id : rx.q->size, n, 1);
@@ -319,13 +324,20 @@ static const struct {
 	const char *what;
 	void (*lie)(void);
 } lies[] = {
-	{ "id out of range", lie_id_range }, { "id of all ones", lie_id_huge },
-	{ "buffer that it does not have", lie_same_twice }, { "longer than the buffer", lie_length },
-	{ "length of all ones", lie_length_huge }, { "index ahead", lie_index_ahead },
-	{ "index back", lie_index_back }, { "shorter than its header", lie_short },
-	{ "no buffers", lie_no_buffers }, { "65535 buffers", lie_many_buffers },
-	{ "buffers missing", lie_missing_buffers }, { "sent: id out of range", lie_tx_id },
-	{ "sent: nothing was", lie_tx_nothing_sent }, { "sent: index ahead", lie_tx_index },
+	{ "id out of range", lie_id_range },
+	{ "id of all ones", lie_id_huge },
+	{ "buffer that it does not have", lie_same_twice },
+	{ "longer than the buffer", lie_length },
+	{ "length of all ones", lie_length_huge },
+	{ "index ahead", lie_index_ahead },
+	{ "index back", lie_index_back },
+	{ "shorter than its header", lie_short },
+	{ "no buffers", lie_no_buffers },
+	{ "65535 buffers", lie_many_buffers },
+	{ "buffers missing", lie_missing_buffers },
+	{ "sent: id out of range", lie_tx_id },
+	{ "sent: nothing was", lie_tx_nothing_sent },
+	{ "sent: index ahead", lie_tx_index },
 };
 static unsigned row;
 
@@ -375,7 +387,8 @@ static void silent_body(void)
 	uint16_t pairs = 4;
 	uint64_t start = clock_ns();
 
-	offered = VIRTIO_F_VERSION_1 | VNET_F_MAC | VNET_F_CTRL_VQ | VNET_F_CTRL_RX | VNET_F_MQ | VNET_F_MRG_RXBUF;
+	offered = VIRTIO_F_VERSION_1 | VNET_F_MAC | VNET_F_CTRL_VQ | VNET_F_CTRL_RX | VNET_F_MQ |
+		  VNET_F_MRG_RXBUF;
 	memcpy(config + 8, &pairs, 2);
 	begin();
 	HOST_CHECK(clock_ns() - start < 30 * NSEC_PER_SEC);
