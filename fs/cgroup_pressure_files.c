@@ -14,9 +14,9 @@ int cg_pressure_show(struct seq *s, struct memcg *m)
 
 	psi_read(m, f);
 	for (unsigned w = 0; w < NR_PSI; w++)
-		seq_printf(s, "%s avg10=%u.%02u avg60=%u.%02u avg300=%u.%02u total=%llu\n", names[w],
-			   f[w].avg10 / 100, f[w].avg10 % 100, f[w].avg60 / 100, f[w].avg60 % 100,
-			   f[w].avg300 / 100, f[w].avg300 % 100,
+		seq_printf(s, "%s avg10=%u.%02u avg60=%u.%02u avg300=%u.%02u total=%llu\n",
+			   names[w], f[w].avg10 / 100, f[w].avg10 % 100, f[w].avg60 / 100,
+			   f[w].avg60 % 100, f[w].avg300 / 100, f[w].avg300 % 100,
 			   (unsigned long long)(f[w].total / NSEC_PER_USEC));
 	return 0;
 }

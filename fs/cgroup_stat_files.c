@@ -55,8 +55,10 @@ static const struct stat_line stat_lines[] = {
 	{ .name = "workingset_restore_anon", .count = true },
 	{ .name = "workingset_restore_file", .plus = R(workingset_restore_file), .count = true },
 	{ .name = "workingset_nodereclaim", .count = true },
-	{ .name = "pgscan", .plus = R(pgscan_kswapd) | R(pgscan_direct), .count = true, .no_node = true },
-	{ .name = "pgsteal", .plus = R(pgsteal_kswapd) | R(pgsteal_direct), .count = true, .no_node = true },
+	{ .name = "pgscan", .plus = R(pgscan_kswapd) | R(pgscan_direct), .count = true,
+	  .no_node = true },
+	{ .name = "pgsteal", .plus = R(pgsteal_kswapd) | R(pgsteal_direct), .count = true,
+	  .no_node = true },
 	{ .name = "pgscan_kswapd", .plus = R(pgscan_kswapd), .count = true, .no_node = true },
 	{ .name = "pgscan_direct", .plus = R(pgscan_direct), .count = true, .no_node = true },
 	{ .name = "pgsteal_kswapd", .plus = R(pgsteal_kswapd), .count = true, .no_node = true },
@@ -110,7 +112,9 @@ static int stat_show(struct seq *s, struct memcg *m)
 	for (unsigned i = 0; i < ARRAY_SIZE(stat_lines); i++)
 		seq_printf(s, "%s %lld\n", stat_lines[i].name,
 			   (long long)value_of(&stat_lines[i], &f));
-	seq_printf(s, "pgfault %lld\npgmajfault %lld\npgrefill %lld\npgactivate %lld\npgdeactivate %lld\n",
+	seq_printf(s,
+		   "pgfault %lld\npgmajfault %lld\npgrefill %lld\npgactivate %lld\n"
+		   "pgdeactivate %lld\n",
 		   (long long)f.stat[NR_MEMCG_KINDS + MEMCG_PGFAULT],
 		   (long long)f.stat[NR_MEMCG_KINDS + MEMCG_PGMAJFAULT],
 		   (long long)f.reclaim[RS_pgrefill], (long long)f.reclaim[RS_pgactivate],

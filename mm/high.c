@@ -91,7 +91,7 @@ static uint64_t reclaim_high(struct memcg *m, uint64_t pages)
 	return freed;
 }
 
-/* The level that is over by the largest part, referenced, and how long that is worth; NULL: none. */
+/* The level that is over by the largest part, referenced; how long that is worth.  NULL: none. */
 static struct memcg *worst_level(struct memcg *m, uint64_t pages, uint64_t *delay_ms)
 {
 	struct memcg *worst = NULL;
@@ -122,7 +122,10 @@ static struct memcg *worst_level(struct memcg *m, uint64_t pages, uint64_t *dela
 	return worst;
 }
 
-/* Throttles of @m in a row that brought nothing; @progress: one that did.  Return: this one's number. */
+/*
+ * Throttles of @m in a row that brought nothing; @progress: one that did.
+ * Return: this one's number.
+ */
 static uint32_t count_round(struct memcg *m, bool progress)
 {
 	struct account *a;

@@ -24,7 +24,8 @@ void lru_init(void)
 {
 	reclaim_cache = kmem_cache_create("reclaim", sizeof(struct reclaim), CACHE_LINE, SLAB_ZERO);
 	root_reclaim.account = root_account;
-	atomic_store_explicit(&root_account->reclaim, (uintptr_t)&root_reclaim, memory_order_release);
+	atomic_store_explicit(&root_account->reclaim, (uintptr_t)&root_reclaim,
+			      memory_order_release);
 }
 
 static bool has_reclaim(struct account *a)

@@ -128,7 +128,8 @@ static struct id_node *make_path(uint32_t id)
 
 bool memcg_id_init(struct memcg *first)
 {
-	struct kmem_cache *c = kmem_cache_create("memcg_id_locks", sizeof(*locks), CACHE_LINE, SLAB_ZERO);
+	struct kmem_cache *c =
+		kmem_cache_create("memcg_id_locks", sizeof(*locks), CACHE_LINE, SLAB_ZERO);
 
 	locks = c ? kmem_cache_alloc(c, GFP_KERNEL) : NULL;
 	if (!locks)

@@ -61,7 +61,8 @@ static inline void id_spin_unlock(struct id_spin *l)
 
 /* Each on a line of its own. */
 struct id_locks {
-	__cacheline_aligned struct id_spin spin; /* of "spin"; of "rwlock": the writer's, to wait for him on */
+	/* Of "spin"; of "rwlock": the writer's, to wait for him on. */
+	__cacheline_aligned struct id_spin spin;
 	__cacheline_aligned _Atomic int32_t readers;
 	_Atomic bool door_closed;
 };

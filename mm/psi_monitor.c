@@ -66,7 +66,8 @@ static bool works(struct memcg *top)
 		struct thread *t = sched_running(cpu);
 
 		yes = t && t->process &&
-		      !(atomic_load_explicit(&t->flags, memory_order_relaxed) & THREAD_F_MEMSTALL) &&
+		      !(atomic_load_explicit(&t->flags, memory_order_relaxed) &
+			THREAD_F_MEMSTALL) &&
 		      is_below(memcg_of_process(t->process), top);
 		if (yes)
 			break;
@@ -172,7 +173,8 @@ struct psi_trigger *psi_trigger_create(struct memcg *m, enum psi_what what, uint
 	struct psi *p;
 	struct psi_trigger *t;
 
-	if (window_ns < MIN_WINDOW_NS || window_ns > MAX_WINDOW_NS || !stall_ns || stall_ns > window_ns)
+	if (window_ns < MIN_WINDOW_NS || window_ns > MAX_WINDOW_NS || !stall_ns ||
+	    stall_ns > window_ns)
 		return ERR_PTR(-EINVAL);
 	p = psi_make(m);
 	t = p ? kzalloc(sizeof(*t), GFP_KERNEL) : NULL;

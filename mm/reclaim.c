@@ -46,7 +46,8 @@ static bool inactive_is_short(const struct lru *l)
 }
 
 /* @any: of the active list also when the inactive one is long enough. */
-static unsigned isolate(struct memcg *m, enum lru_list which, bool any, struct page **out, uint64_t most)
+static unsigned isolate(struct memcg *m, enum lru_list which, bool any, struct page **out,
+			uint64_t most)
 {
 	struct reclaim *r;
 	unsigned n = 0;
@@ -54,7 +55,8 @@ static unsigned isolate(struct memcg *m, enum lru_list which, bool any, struct p
 	rcu_read_lock();
 	r = lists_of(m);
 	if (r && (which == LRU_INACTIVE || any || inactive_is_short(&r->lru)))
-		n = lru_isolate(&r->lru, which, out, most < RECLAIM_BATCH ? (unsigned)most : RECLAIM_BATCH);
+		n = lru_isolate(&r->lru, which, out,
+				most < RECLAIM_BATCH ? (unsigned)most : RECLAIM_BATCH);
 	rcu_read_unlock();
 	return n;
 }

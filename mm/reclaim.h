@@ -49,7 +49,10 @@ struct protection {
 };
 struct account;
 void protection_of(struct account *a, struct account *top, struct protection *out);
-/* Mount option memory_recursiveprot: what children do not claim protects what they have beyond their claims. */
+/*
+ * Mount option memory_recursiveprot: what children do not claim protects what they have
+ * beyond their claims.
+ */
 extern _Atomic bool protection_recursive;
 
 /* Takes up to @n pages each off the old ends of a group's lists (mm/reclaim.c). */

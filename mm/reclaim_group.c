@@ -124,7 +124,7 @@ static void run_pass(struct pass *s)
 	rcu_read_unlock();
 }
 
-/* The priority at which the whole subtree would give what is wanted twice: not all of it is to be had. */
+/* At which the whole subtree would give what is wanted twice: not all of it is to be had. */
 static unsigned first_priority(struct reclaim_request *q)
 {
 	uint64_t want = q->want > RECLAIM_BATCH ? q->want : RECLAIM_BATCH, all;
@@ -157,7 +157,7 @@ static void run(struct reclaim_request *q)
 		for (unsigned left = first + 2; left--;) {
 			uint64_t later = q->later;
 
-			/* The last pass is a second one at priority 0 that spares no active page. */
+			/* The last one is a second at priority 0 that spares no active page. */
 			s.priority = left ? left - 1 : 0;
 			q->desperate = !left;
 			run_pass(&s);

@@ -25,7 +25,7 @@ struct lru {
 	struct spinlock lock;
 	struct list_head list[NR_LRU_LISTS];   /* [lock] page.lru, newest first */
 	_Atomic uint64_t nr[NR_LRU_LISTS];     /* written under lock */
-	_Atomic uint64_t age;                  /* [a] pages evicted or promoted, ever: the clock of refaults */
+	_Atomic uint64_t age;                  /* [a] pages evicted or promoted, ever: a clock */
 	bool closed;                           /* [lock] lists have moved to the parent's */
 };
 
@@ -55,13 +55,12 @@ struct reclaim {
 	struct lru lru;
 	struct account *account;                    /* [I] */
 	_Atomic int64_t stat[NR_RECLAIM_STATS];     /* [a] with descendants; pages or counts */
-	_Atomic uint64_t walk;                      /* [a] position of the walk from here: mm/memcg_walk.c */
-	_Atomic uint32_t high_rounds;               /* [a] throttles above memory.high without progress */
-	_Atomic uint64_t high_since;                /* [a] clock_ns() of the first of them */
+	_Atomic uint64_t walk;                      /* [a] position of the walk from here */
+	_Atomic uint32_t high_rounds;               /* [a] futile throttles above memory.high */
 };
 extern struct reclaim root_reclaim;
 
-/* In account->reclaim once the account is closed, beside the pointer or alone: nobody makes another. */
+/* In account->reclaim once the account is closed, with the pointer or alone: none is made again. */
 #define RECLAIM_CLOSED 1UL
 
 /* The group's, or NULL: it never had file pages, or is closed. Under RCU. */

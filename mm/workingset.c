@@ -57,7 +57,8 @@ void workingset_refault(struct page *p, uintptr_t shadow)
 	if (there)
 		r = account_reclaim(there);
 	if (r) {
-		distance = (atomic_load_explicit(&r->lru.age, memory_order_relaxed) - then) & AGE_MASK;
+		distance =
+			(atomic_load_explicit(&r->lru.age, memory_order_relaxed) - then) & AGE_MASK;
 		if (distance <= lru_nr(&r->lru, LRU_ACTIVE)) {
 			atomic_fetch_or_explicit(&p->flags, PG_active, memory_order_relaxed);
 			atomic_fetch_add_explicit(&r->lru.age, 1, memory_order_relaxed);

@@ -62,7 +62,8 @@ static int make_disk(uint64_t bytes)
 	int n = 0;
 
 	snprintf(size, sizeof(size), "%lluM", (unsigned long long)(bytes >> 20) + 1);
-	if (param_write("ramdisk.new", size) < 0 || param_read("ramdisk.new", text, sizeof(text)) < 0)
+	if (param_write("ramdisk.new", size) < 0 ||
+	    param_read("ramdisk.new", text, sizeof(text)) < 0)
 		return failed("ramdisk.new");
 	for (char *w = strtok(text, ", \n"); w; w = strtok(NULL, ", \n"))
 		n++;
@@ -75,7 +76,8 @@ static int run(const char *program, const char *arg)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		char *const argv[] = { (char *)program, (char *)arg, NULL }, *const envp[] = { NULL };
+		char *const argv[] = { (char *)program, (char *)arg, NULL };
+		char *const envp[] = { NULL };
 
 		execve(program, argv, envp);
 		_exit(127);
@@ -284,7 +286,8 @@ static int measure(const struct walk *w, struct figures *f)
 		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 			left--;
 			if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-				fprintf(stderr, "experiment: walk: a reader ended with status %x\n", status);
+				fprintf(stderr, "experiment: walk: a reader ended with status %x\n",
+					status);
 				bad = 1;
 			}
 		}
@@ -301,7 +304,7 @@ static int measure(const struct walk *w, struct figures *f)
 		;
 	f->rounds = counter_read(COUNTERS, "reclaim_rounds") - before[0];
 	f->lookups = counter_read(COUNTERS, "walk_lookups") - before[1];
-	/* The peak, since memory.current shows for a moment also what a charge adds and takes back. */
+	/* The peak: memory.current shows for a moment also what a charge adds and takes back. */
 	for (unsigned i = 0; i < w->cores; i++)
 		f->max_current = fmax(f->max_current, value_of(i, "memory.peak"));
 	return bad ? -1 : 0;
@@ -330,13 +333,16 @@ static int variant(const struct walk *w, const char *name)
 	record_int(&rec, "max_current", (long long)f.max_current);
 	record_number(&rec, "mkdir_worst_us", f.mkdir_us);
 	record_end(&rec);
-	printf("walk: %-6s %u cores, first done after %.2f s; %.0f MiB read, %.0f reclaim rounds, %.0f "
+	printf("walk: %-6s %u cores, first done after %.2f s; %.0f MiB read, "
+	       "%.0f reclaim rounds, %.0f "
 	       "look-ups; at most %.1f MiB of %.1f in a group; worst mkdir %.0f us\n",
 	       name, w->cores, f.seconds, f.bytes / (1 << 20), f.rounds, f.lookups,
 	       f.max_current / (1 << 20), (double)w->limit / (1 << 20), f.mkdir_us);
 	fflush(stdout);
-	if (f.max_current > (double)w->limit || f.bytes != (double)w->cores * w->passes * (double)w->file) {
-		fprintf(stderr, "experiment: walk: limit %.0f, %.0f at most in a group; %.0f bytes read\n",
+	if (f.max_current > (double)w->limit ||
+	    f.bytes != (double)w->cores * w->passes * (double)w->file) {
+		fprintf(stderr,
+			"experiment: walk: limit %.0f, %.0f at most in a group; %.0f bytes read\n",
 			(double)w->limit, f.max_current, f.bytes);
 		return -1;
 	}
@@ -361,9 +367,10 @@ int walk_run(const struct walk *asked)
 	need = (double)w.cores * ((double)w.file + fmin((double)w.file, (double)w.limit));
 	there = counter_read("/proc/meminfo", "MemAvailable:") * 1024;
 	if (need > there) {
-		fprintf(stderr, "experiment: walk: %u files of %.0f MiB need %.0f MiB of memory and %.0f are free: "
-				"--mem, --cores or --file\n", w.cores, (double)w.file / (1 << 20),
-			need / (1 << 20), there / (1 << 20));
+		fprintf(stderr,
+			"experiment: walk: %u files of %.0f MiB need %.0f MiB of memory and "
+			"%.0f are free: --mem, --cores or --file\n",
+			w.cores, (double)w.file / (1 << 20), need / (1 << 20), there / (1 << 20));
 		return -1;
 	}
 	if (param_read("memcg.walk", before, sizeof(before)) < 0) {

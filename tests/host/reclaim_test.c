@@ -304,7 +304,7 @@ static void test_lists(void **state)
 	assert_int_equal(host_run(2, lists), 0);
 }
 
-/* A set that just does not fit: once part of it is active, what is read again too early joins it. */
+/* A set that just does not fit: once part is active, what is read again too early joins it. */
 static void refaults(void)
 {
 	struct table *f = file_make();
@@ -420,10 +420,12 @@ static void protect(enum page_counter_limit which, bool recursive)
 	HOST_CHECK_EQ(event(c[0], MEMCG_EV_LOW), 0);
 	/* More than is there without the protected: min refuses, low gives way and says so. */
 	if (which == PC_MIN) {
-		HOST_CHECK_EQ(memcg_charge(owner_of(g), 22 * TENTH_MIB, MEMCG_ANON, CHARGE_NOOOM), -ENOMEM);
+		HOST_CHECK_EQ(memcg_charge(owner_of(g), 22 * TENTH_MIB, MEMCG_ANON, CHARGE_NOOOM),
+			      -ENOMEM);
 		HOST_CHECK(usage(b) > 47 * (int64_t)TENTH_MIB);
 	} else {
-		HOST_CHECK_EQ(memcg_charge(owner_of(g), 18 * TENTH_MIB, MEMCG_ANON, CHARGE_NOOOM), 0);
+		HOST_CHECK_EQ(memcg_charge(owner_of(g), 18 * TENTH_MIB, MEMCG_ANON, CHARGE_NOOOM),
+			      0);
 		HOST_CHECK(event(c[0], MEMCG_EV_LOW) > 0);
 		HOST_CHECK(event(c[1], MEMCG_EV_LOW) > 0);
 		HOST_CHECK_EQ(event(c[3], MEMCG_EV_LOW), 0);
@@ -504,7 +506,8 @@ static void busy_reader(void *arg)
 	uint64_t seed = me + 1;
 
 	for (unsigned i = 0; i < 20000; i++) {
-		file_use(busy_file[me], (unsigned)(host_random(&seed) % FILE_PAGES), owner_of(busy[me]));
+		file_use(busy_file[me], (unsigned)(host_random(&seed) % FILE_PAGES),
+			 owner_of(busy[me]));
 		if (i % 64 == 0)
 			cond_resched();
 	}

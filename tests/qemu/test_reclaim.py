@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Reclaim: the walk experiment, memory.high with an end, pressure, and the sum rule under random work."""
+"""Reclaim: the walk, memory.high with an end, pressure, the sum rule under random work."""
+
+import os
+import subprocess
+
+from conftest import OUT, ROOT
 
 DISK = ("--append", "ramdisk=96M", "--mem", "512M")
 BOUNDED = ("--append", "ramdisk=96M memory.high.policy=bounded", "--mem", "512M")
@@ -11,7 +16,8 @@ PAGE = 4096
 
 
 def test_walk_reads_everything_under_each_lock(run):
-    done = run("experiment walk --cores 2 --file 4M --limit 2M --passes 3", "--mem", "512M", timeout=150)
+    done = run("experiment walk --cores 2 --file 4M --limit 2M --passes 3", "--mem", "512M",
+               timeout=150)
     rows = [r for r in done.records if r["record"] == "walk"]
     assert [r["walk"] for r in rows] == ["spin", "rwlock", "rcu"]
     for r in rows:
@@ -22,7 +28,7 @@ def test_walk_reads_everything_under_each_lock(run):
 
 
 def test_high_that_cannot_be_met_ends(run):
-    """bounded: killed after eight throttles, with events that say why; the time shows as pressure."""
+    """bounded: killed after eight throttles; events say why, and the time shows as pressure."""
     done = run(MAKE + r"""
 mkdir $cg/h; echo 8M >$cg/h/memory.high
 (echo 0 >$cg/h/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=40M count=1) 2>/dev/null
@@ -35,6 +41,23 @@ grep some $cg/h/memory.pressure; grep full /proc/pressure/memory
     assert int(words["high"]) > 8
     for what in ("some", "full"):
         assert int(words[what].rsplit("total=", 1)[1]) > 1000000
+
+
+def test_pressure_wakes_who_waits_for_it(run):
+    """Triggers on a group's file and on the machine's fire while a neighbour is throttled."""
+    source = os.path.join(ROOT, "tests", "qemu", "progs", "pressure.c")
+    program = os.path.join(OUT, "progs", "pressure")
+    os.makedirs(os.path.dirname(program), exist_ok=True)
+    subprocess.run(["gcc", "-O2", "-static", "-o", program, source], check=True)
+    done = run(MAKE + r"""
+mkdir $cg/h $cg/calm; echo 8M >$cg/h/memory.high
+pressure $cg/h/memory.pressure >/tmp/a & pressure /proc/pressure/memory >/tmp/b &
+pressure $cg/calm/memory.pressure >/tmp/c &
+sleep 0.5
+(echo 0 >$cg/h/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=40M count=1) 2>/dev/null
+wait; cat /tmp/a /tmp/b /tmp/c | tr '\n' ' '
+""", *BOUNDED, "--add", program, timeout=120)
+    assert done.out.strip().endswith("set fired set fired set quiet")
 
 
 def test_high_reclaims_cache_before_anybody_waits(run):
@@ -50,7 +73,8 @@ grep -v '^high ' $cg/h/memory.events | tr '\n' ' '; grep '^high ' $cg/h/memory.e
     stat = dict(line.split() for line in out[1].split(";")[1:] if line)
     assert int(out[1].split(";", maxsplit=1)[0]) < 9 << 20
     assert int(stat["pgsteal"]) > 6000 and int(stat["pgscan"]) >= int(stat["pgsteal"])
-    assert int(stat["inactive_file"]) + int(stat["active_file"]) == int(stat["file"]) - int(stat["shmem"])
+    stat = {key: int(value) for key, value in stat.items()}
+    assert stat["inactive_file"] + stat["active_file"] == stat["file"] - stat["shmem"]
     assert int(stat["workingset_refault_file"]) > 0
     assert int(out[2].rsplit(" ", 1)[1]) > 0 and "high_stalled 0" in out[2] and "oom 0" in out[2]
 
@@ -129,12 +153,14 @@ def test_usage_is_what_pages_say(run):
 
 
 def test_no_allocation_is_certain(run):
-    """Readers that lose every 97th allocation fail or not; what they read is right, nothing is lost."""
+    """Readers that lose every 97th allocation: what they read is right, nothing is lost."""
     done = run(MAKE + r"""
 dd if=/dev/urandom of=f bs=1M count=10 2>/dev/null; sum=$(md5sum <f); sync
 echo 3 >/proc/sys/vm/drop_caches; mkdir $cg/h; echo 6M >$cg/h/memory.max
 export cg; sh -c 'echo 97 >/proc/sys/tally/fail/alloc
-for i in 1 2 3 4 5 6 7 8; do (echo 0 >$cg/h/cgroup.procs; md5sum <f >/tmp/s$i) & wait; done' 2>/dev/null
+for i in 1 2 3 4 5 6 7 8; do
+	(echo 0 >$cg/h/cgroup.procs; md5sum <f >/tmp/s$i) & wait
+done' 2>/dev/null
 echo 0 >/proc/sys/tally/fail/alloc
 for i in 1 2 3 4 5 6 7 8; do [ -s /tmp/s$i ] && [ "$(cat /tmp/s$i)" != "$sum" ] && echo wrong; done
 [ "$(md5sum <f)" = "$sum" ] && echo same; echo 3 >/proc/sys/vm/drop_caches

@@ -59,7 +59,8 @@ static void read_file(unsigned cpu)
 		while (memcg_walk_next(&w))
 			visited++;
 		rcu_read_unlock();
-		sim_work((uint64_t)(work * (0.9 + 0.2 * (double)(sim_random(&seed) % 1000) / 1000)));
+		work *= 0.9 + 0.2 * (double)(sim_random(&seed) % 1000) / 1000;
+		sim_work((uint64_t)work);
 	}
 	took[cpu] = sim_now() - start;
 	running--;
@@ -153,10 +154,12 @@ static void record(unsigned walk, unsigned cpus, const struct outcome *o)
 	if (json)
 		fprintf(json,
 			"{\"record\":\"sim-walk\",\"walk\":\"%s\",\"cpus\":%u,\"seconds\":%.3f,"
-			"\"lookups_per_round\":%.1f,\"transfers_per_round\":%.2f,\"mkdir_worst_us\":%.1f,"
-			"\"page_ns\":%.0f,\"preset\":\"tally\",\"machine\":\"sim\",\"commit\":\"%s\"}\n",
-			walks[walk], cpus, o->seconds, o->lookups, o->transfers, o->mkdir_us, page_ns,
-			getenv("SIM_COMMIT") ? getenv("SIM_COMMIT") : "");
+			"\"lookups_per_round\":%.1f,\"transfers_per_round\":%.2f,"
+			"\"mkdir_worst_us\":%.1f,"
+			"\"page_ns\":%.0f,\"preset\":\"tally\",\"machine\":\"sim\","
+			"\"commit\":\"%s\"}\n",
+			walks[walk], cpus, o->seconds, o->lookups, o->transfers, o->mkdir_us,
+			page_ns, getenv("SIM_COMMIT") ? getenv("SIM_COMMIT") : "");
 }
 
 /* Between the two sizes around it, on a straight line; 0: not reached. */
@@ -164,7 +167,8 @@ static double crossing(const double *ratio, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++)
 		if (ratio[i] >= PUBLISHED && ratio[i - 1] < PUBLISHED)
-			return sizes[i - 1] + (PUBLISHED - ratio[i - 1]) / (ratio[i] - ratio[i - 1]) *
+			return sizes[i - 1] + (PUBLISHED - ratio[i - 1]) /
+						      (ratio[i] - ratio[i - 1]) *
 						      (sizes[i] - sizes[i - 1]);
 	return 0;
 }
@@ -175,10 +179,12 @@ static void table(bool quick)
 	struct outcome o[ARRAY_SIZE(sizes)][NR_WALKS];
 	unsigned n = 0;
 
-	printf("\nThe reclaim walk: each CPU reads 50 x 256 MiB in a group of 128 MiB; %.1f us per page\n"
-	       "beside the walk.  Seconds until the first is done; worst mkdir meanwhile.\n", page_ns / 1e3);
-	printf("%-5s %9s | %9s %9s %9s | %8s %8s | %10s %10s %10s\n", "CPUs", "lookups", "spin", "rwlock",
-	       "rcu", "spin/rcu", "rw/rcu", "mkdir spin", "rwlock", "rcu, us");
+	printf("\nThe reclaim walk: each CPU reads 50 x 256 MiB in a group of 128 MiB; "
+	       "%.1f us per page\n"
+	       "beside the walk.  Seconds until the first is done; worst mkdir meanwhile.\n",
+	       page_ns / 1e3);
+	printf("%-5s %9s | %9s %9s %9s | %8s %8s | %10s %10s %10s\n", "CPUs", "lookups", "spin",
+	       "rwlock", "rcu", "spin/rcu", "rw/rcu", "mkdir spin", "rwlock", "rcu, us");
 	for (unsigned i = 0; i < ARRAY_SIZE(sizes); i += quick ? 3 : 1, n++) {
 		for (unsigned w = 0; w < NR_WALKS; w++) {
 			o[n][w] = simulate_walk(sizes[i], w, 1);
@@ -186,14 +192,16 @@ static void table(bool quick)
 		}
 		ratio[0][n] = o[n][SPIN].seconds / o[n][RCU].seconds;
 		ratio[1][n] = o[n][SPIN].seconds / o[n][RWLOCK].seconds;
-		printf("%-5u %9.1f | %9.1f %9.1f %9.1f | %7.1fx %7.1fx | %10.1f %10.1f %10.1f\n", sizes[i],
-		       o[n][RCU].lookups, o[n][SPIN].seconds, o[n][RWLOCK].seconds, o[n][RCU].seconds,
-		       ratio[0][n], o[n][RWLOCK].seconds / o[n][RCU].seconds, o[n][SPIN].mkdir_us,
-		       o[n][RWLOCK].mkdir_us, o[n][RCU].mkdir_us);
+		printf("%-5u %9.1f | %9.1f %9.1f %9.1f | %7.1fx %7.1fx | %10.1f %10.1f %10.1f\n",
+		       sizes[i], o[n][RCU].lookups, o[n][SPIN].seconds, o[n][RWLOCK].seconds,
+		       o[n][RCU].seconds, ratio[0][n], o[n][RWLOCK].seconds / o[n][RCU].seconds,
+		       o[n][SPIN].mkdir_us, o[n][RWLOCK].mkdir_us, o[n][RCU].mkdir_us);
 	}
 	if (quick)
 		return;
-	printf("Published: 1710.8 s with the spinlock, 152.2 s with the reader-writer lock, %.1fx.\n", PUBLISHED);
+	printf("Published: 1710.8 s with the spinlock, 152.2 s with the reader-writer lock, "
+	       "%.1fx.\n",
+	       PUBLISHED);
 	for (unsigned i = 0; i < 2; i++) {
 		double at = crossing(ratio[i], n);
 
@@ -221,12 +229,15 @@ static void check(void)
 		many[w] = simulate_walk(72, w, 1);
 	again = simulate_walk(72, SPIN, 1);
 	expect(again.seconds == many[SPIN].seconds, "walk: same seed, same run");
-	expect(many[SPIN].seconds > 11 * many[RCU].seconds, "walk: spin at least 11 times rcu on 72 CPUs");
-	expect(many[RCU].seconds < 1.1 * few.seconds, "walk: rcu within 10 % of linear from 4 to 72 CPUs");
+	expect(many[SPIN].seconds > 11 * many[RCU].seconds,
+	       "walk: spin at least 11 times rcu on 72 CPUs");
+	expect(many[RCU].seconds < 1.1 * few.seconds,
+	       "walk: rcu within 10 % of linear from 4 to 72 CPUs");
 	expect(fabs(many[SPIN].lookups / many[RCU].lookups - 1) < 0.01 &&
 	       fabs(many[RWLOCK].lookups / many[RCU].lookups - 1) < 0.01,
 	       "walk: the same look-ups whatever the lock");
-	expect(many[RWLOCK].mkdir_us > 100 * many[RCU].mkdir_us, "walk: readers starve mkdir under rwlock");
+	expect(many[RWLOCK].mkdir_us > 100 * many[RCU].mkdir_us,
+	       "walk: readers starve mkdir under rwlock");
 	printf("%d passed, %d failed\n", passed, failed);
 	exit(failed != 0);
 }
@@ -254,7 +265,8 @@ int main(int argc, char **argv)
 		else if (c == 'r')
 			rounds = (unsigned)atoi(optarg);
 		else if (c != 'j' || !(json = fopen(optarg, "a"))) {
-			fprintf(stderr, "usage: walk [--quick] [--check] [--json FILE, appended to] [--machine FILE]\n"
+			fprintf(stderr, "usage: walk [--quick] [--check] [--json FILE, appended "
+					"to] [--machine FILE]\n"
 					"            [--page-ns NS] [--rounds N]\n");
 			return 2;
 		}
