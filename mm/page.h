@@ -43,7 +43,7 @@ struct page {
 	struct list_head lru;     /* [k] free list, LRU, subsystem's list */
 	union {
 		struct {                    /* file pages */
-			struct mapping *mapping; /* [k] under the page index's lock; NULL: a memory file's, or cut off */
+			_Atomic(struct mapping *) mapping; /* [a] written under the page index's lock; NULL: a memory file's, or cut off */
 			uint64_t index;          /* page number in the file */
 		};
 		struct {                    /* slab pages */

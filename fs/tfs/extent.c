@@ -123,17 +123,20 @@ static int take_block(struct tfs_inode *ti, uint64_t n, uint64_t *block)
 	return 0;
 }
 
-/* Block @n, not mapped yet, is @block from now on; there is room for an extent.  map_lock held. */
-static void insert(struct tfs_inode *ti, uint64_t n, uint64_t block)
+/* The extent that block @n, to be @block of the device, just makes longer, or NULL.  map_lock held. */
+static struct tfs_extent *continues(struct tfs_inode *ti, uint64_t n, uint64_t block)
 {
 	int i = find(ti, n);
 	struct tfs_extent *e = i >= 0 ? &ti->ext[i] : NULL;
 
-	if (e && e->block + (uint64_t)e->len == n && e->start + e->len == block) {
-		e->len++;
-		return;
-	}
-	i++;
+	return e && e->block + (uint64_t)e->len == n && e->start + e->len == block ? e : NULL;
+}
+
+/* Block @n, not mapped yet, is @block from now on: a new extent, for which there is room.  map_lock held. */
+static void insert(struct tfs_inode *ti, uint64_t n, uint64_t block)
+{
+	int i = find(ti, n) + 1;
+
 	memmove(&ti->ext[i + 1], &ti->ext[i], (ti->nr - (unsigned)i) * sizeof(*ti->ext));
 	ti->ext[i] = (struct tfs_extent){ block, (uint32_t)n, 1 };
 	ti->nr++;
@@ -152,13 +155,20 @@ int tfs_map_new(struct tfs_inode *ti, uint64_t n, bool within)
 			      atomic_load_explicit(&ti->inode->size, memory_order_seq_cst)) {
 		err = -ENODATA;
 	} else if (!mapped(ti, n, &block, &len)) {
-		err = make_room(ti);
-		if (!err)
-			err = take_block(ti, n, &block);
-		if (!err)
-			insert(ti, n, block);
-		else
-			trim_lists(ti);
+		struct tfs_extent *e;
+
+		err = take_block(ti, n, &block);
+		e = err ? NULL : continues(ti, n, block);
+		if (e) {
+			e->len++;
+		} else if (!err) {
+			/* Only an extent that does come makes the lists longer: an empty one would be nobody's. */
+			err = make_room(ti);
+			if (!err)
+				insert(ti, n, block);
+			else
+				ti->resv--, ti->resv_len++;
+		}
 	}
 	mutex_unlock(&ti->map_lock);
 	return err;

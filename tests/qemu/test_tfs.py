@@ -31,6 +31,22 @@ cmp -n 5000 copy big && echo head
     assert "fifo" in done.out
 
 
+def test_many_extents(run):
+    """Files in pieces need lists of extents, which come and go with them."""
+    done = run(MAKE + """
+i=0; while [ $i -lt 40 ]; do
+	for f in a b; do dd if=/bin/busybox of=$f bs=4096 skip=$i seek=$((i * 2)) count=1 conv=notrunc; done
+	i=$((i+1)); done 2>/dev/null
+i=0; while [ $i -lt 12 ]; do
+	dd if=/bin/busybox of=c bs=4096 skip=$i seek=$((i * 2)) count=1 conv=notrunc; i=$((i+1)); done 2>/dev/null
+truncate -s $((20 * 4096)) c; dd if=/bin/busybox bs=4096 count=50 >>c 2>/dev/null; sum=$(cat a b c | md5sum)
+cd /; umount /mnt; fsck.tfs /dev/ram0; mount -t tfs /dev/ram0 /mnt; cd /mnt
+[ "$(cat a b c | md5sum)" = "$sum" ] && echo same
+truncate -s 8192 b; rm a; cd /; umount /mnt; fsck.tfs /dev/ram0
+""", *DISK)
+    assert done.out.split("\n")[:3] == ["/dev/ram0: 0 errors", "same", "/dev/ram0: 0 errors"]
+
+
 def test_full_disk_and_space_that_comes_back(run):
     done = run(MAKE + """
 free=$(df . | tail -1 | tr -s ' ' | cut -d' ' -f4)
