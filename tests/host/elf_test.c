@@ -17,7 +17,7 @@
 
 #include "kernel/elf.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_one(const uint8_t *data, size_t size); /* tests/fuzz/elf_fuzz.c */
 
 static uint8_t file[1 << 16];
 
@@ -99,7 +99,7 @@ static void test_random(void **state)
 			seed = seed * 1103515245 + 12345;
 			file[(seed >> 8) % 176] = (uint8_t)(seed >> 24);
 		}
-		LLVMFuzzerTestOneInput(file, n - round % 3 * 0x1000);
+		fuzz_one(file, n - round % 3 * 0x1000);
 	}
 }
 
