@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from runner import linux, machine, session
+from runner import deb, linux, machine, session
 from runner.either import Guest, Text
 from runner.common import ROOT, CannotStart, UsageError
 
@@ -84,6 +84,7 @@ def reader(limit):
     return measure
 
 
+NET_PACKAGES = ("iperf3",)  # what the guests of the network works bring
 TRIES = 5  # of a client: iperf3's server does not listen between two tests
 
 
@@ -134,7 +135,7 @@ class NetGuests:
         self.guests = []
         try:
             for system, net in self.nets.items():
-                self.guests.append(Guest(system, options, text, net, ("iperf3",)))
+                self.guests.append(Guest(system, options, text, net, NET_PACKAGES))
             for guest in self.guests:
                 guest.wait_line("READY", 60)
         except BaseException:
@@ -257,6 +258,8 @@ def main(argv):
                 raise UsageError(f"no work is named {work}; there are {' '.join(WORKS)}")
         if set(works) & set(NET_WORKS):
             if INSIDE not in os.environ:
+                linux.image(options.out)  # inside there is no way to the packages
+                deb.archive(NET_PACKAGES, options.out)
                 enter_namespace()
             machine.need("iperf3", "iperf3")
             subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
