@@ -30,9 +30,9 @@ static size_t step(enum direction dir, void *base, void *kernel, size_t n, bool 
 {
 	if (!user) {
 		if (dir == TO)
-			memcpy(base, kernel, n);
+			memmove(base, kernel, n); /* a file sent to itself */
 		else if (dir == FROM)
-			memcpy(kernel, base, n);
+			memmove(kernel, base, n);
 		else
 			memset(base, 0, n);
 		return n;

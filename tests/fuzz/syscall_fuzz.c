@@ -104,6 +104,15 @@ static void *a_message(struct fuzz_in *in)
 	return at;
 }
 
+/* Of a socket option: mostly one that exists. */
+static int a_level(struct fuzz_in *in)
+{
+	static const uint8_t levels[] = { SOL_SOCKET, IPPROTO_TCP, 0, 41, IPPROTO_UDP, 255 }; /* 0, 41: IP, IPv6 */
+	uint8_t v = fz_u8(in);
+
+	return v < 240 ? levels[v % sizeof(levels)] : v;
+}
+
 static const char *const names[] = { "/a", "/b", "/a/c", "b", "/a/../b", "/", "", "/s", "/b/d" };
 static const char *a_name(struct fuzz_in *in)
 {
@@ -173,7 +182,7 @@ static void socket_call(struct fuzz_in *in)
 		sys_shutdown(fd, (int8_t)fz_u8(in) % 4);
 		break;
 	case 12: {
-		int level = fz_u8(in), name = fz_u8(in);
+		int level = a_level(in), name = fz_u8(in);
 
 		if (level == SOL_SOCKET && name == SO_LINGER)
 			break; /* a close that waits */
@@ -181,7 +190,7 @@ static void socket_call(struct fuzz_in *in)
 		break;
 	}
 	case 13:
-		sys_getsockopt(fd, fz_u8(in), fz_u8(in), a_ptr(in, 64), a_ptr(in, 4));
+		sys_getsockopt(fd, a_level(in), fz_u8(in), a_ptr(in, 64), a_ptr(in, 4));
 		break;
 	case 14:
 		(fz_u8(in) & 1 ? sys_getsockname : sys_getpeername)(fd, a_ptr(in, 128), a_ptr(in, 4));

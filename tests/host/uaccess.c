@@ -41,7 +41,7 @@ size_t clear_user_part(void *dst, size_t n)
 	size_t done = 0, k = 1;
 
 	while (done < n && k) {
-		k = copy_to_user_part((char *)dst + done, zeroes, min(n - done, sizeof(zeroes)));
+		k = copy_to_user_part((char *)((uintptr_t)dst + done), zeroes, min(n - done, sizeof(zeroes)));
 		done += k;
 	}
 	return done;
