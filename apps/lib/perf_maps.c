@@ -33,7 +33,7 @@ static int parse(char *line, struct perf_map *m, size_t room)
 	return 0;
 }
 
-void perf_maps_note(struct perf_maps *p, const struct perf_sample *s)
+void perf_maps_read(struct perf_maps *p, int32_t pid)
 {
 	union {
 		struct perf_map m;
@@ -42,16 +42,20 @@ void perf_maps_note(struct perf_maps *p, const struct perf_sample *s)
 	char path[64], line[512];
 	FILE *f;
 
-	if (s->pid <= 0 || !s->nr_user || is_known(p, s))
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		memset(&u, 0, sizeof(u));
-		u.m.pid = s->pid;
+		u.m.pid = pid;
 		if (!parse(line, &u.m, 256))
 			p->each(&u.m, p->arg);
 	}
 	if (f)
 		fclose(f);
+}
+
+void perf_maps_note(struct perf_maps *p, const struct perf_sample *s)
+{
+	if (s->pid > 0 && s->nr_user && !is_known(p, s))
+		perf_maps_read(p, s->pid);
 }

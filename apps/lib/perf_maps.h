@@ -21,6 +21,9 @@ struct perf_maps {
 	void (*each)(const struct perf_map *m, void *arg);
 	void *arg;
 };
+/* What process @pid maps now, if it lives. */
+void perf_maps_read(struct perf_maps *p, int32_t pid);
+/* The same for a sample's process, unless it is known. */
 void perf_maps_note(struct perf_maps *p, const struct perf_sample *s);
 
 #endif

@@ -224,6 +224,8 @@ int perf_record(int argc, char **argv)
 		return 1;
 	signal(SIGINT, on_signal);
 	perf_child_go(&child);
+	perf_child_wait_exec(&child);
+	perf_maps_read(&rec.maps, child.pid); /* it may be gone when its first sample is seen */
 	while (!interrupted && (done = waitpid(child.pid, &status, WNOHANG)) == 0) {
 		usleep(DRAIN_US);
 		perf_profile_drain(&p);

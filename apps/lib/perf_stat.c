@@ -41,7 +41,7 @@ int perf_child_start(struct perf_child *c, char **argv)
 {
 	char byte;
 
-	if (pipe(c->go) < 0)
+	if (pipe(c->go) < 0 || pipe(c->exec) < 0)
 		return -1;
 	c->pid = fork();
 	if (c->pid < 0)
@@ -49,6 +49,8 @@ int perf_child_start(struct perf_child *c, char **argv)
 	if (c->pid)
 		return 0;
 	close(c->go[1]);
+	close(c->exec[0]);
+	fcntl(c->exec[1], F_SETFD, FD_CLOEXEC);
 	if (read(c->go[0], &byte, 1) != 1)
 		_exit(127);
 	close(c->go[0]);
@@ -63,6 +65,15 @@ void perf_child_go(struct perf_child *c)
 	if (write(c->go[1], "g", 1) != 1)
 		perror("perf: pipe");
 	close(c->go[1]);
+	close(c->exec[1]);
+}
+
+void perf_child_wait_exec(struct perf_child *c)
+{
+	char byte;
+
+	while (read(c->exec[0], &byte, 1) < 0 && errno == EINTR)
+		;
 }
 
 int perf_child_wait(struct perf_child *c)
