@@ -3,6 +3,7 @@
 #include "net/net.h"
 #include "net/tcp.h"
 #include "net/dgram.h"
+#include "net/unix.h"
 #include "net/frag.h"
 #include "net/icmp_err.h"
 #include "net/packet.h"
@@ -15,6 +16,7 @@ void net_init_core(void)
 	net_secret_init();
 	if (pbuf_init() || frag_init() || pmtu_init() || dgram_init() || udp_init())
 		panic("net: no memory for the tables");
+	unix_gc_init();
 	tcp_init();
 	packet_init();
 	netdev_register(&loopback_dev);

@@ -59,6 +59,7 @@ struct unix_sock {
 	int inflight;              /* messages that carry the file, counted as often as they do */
 	int gc_count;
 	bool gc_candidate, gc_live;
+	struct unix_sock *gc_next;  /* live, its queue to be looked at */
 };
 
 extern struct spinlock unix_lock, unix_gc_lock;
@@ -100,6 +101,7 @@ void unix_msg_free(struct unix_msg *m); /* not queued any more */
 void unix_files_queued(const struct scm_files *f);   /* unix_gc_lock held */
 void unix_files_taken(const struct scm_files *f);    /* the same */
 /* A socket was closed: perhaps only a cycle holds what is left. */
+void unix_gc_init(void);
 void unix_gc_hint(void);
 void scm_free_later(struct scm_files *s);
 

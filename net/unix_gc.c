@@ -8,15 +8,19 @@
  *            candidates' own queues hold leaves those that a live queue holds;
  *            whatever these reach is live as well.  The rest is garbage: its files
  *            are taken out of its queues and put, which frees the sockets.
- * When:      a worker looks after a socket was closed, if any socket is on its way.
+ * When:      a worker looks GC_DELAY after a socket was closed, if any socket is on its
+ *            way: a look costs as much as there are, so not after each of many.
  * Locks:     unix_gc_lock protects what is on its way: it is held whenever files
  *            join or leave a queue, so the picture does not move meanwhile.  A file
  *            that is only on its way can't gain references but by being received.
  */
 #include "net/unix.h"
 #include "fs/vfs.h"
+#include "kernel/timer.h"
 #include "kernel/work.h"
 #include "mm/slab.h"
+
+#define GC_DELAY (100 * NSEC_PER_MSEC)
 
 struct spinlock unix_gc_lock = SPINLOCK_INIT("unix_gc");
 static struct list_head in_flight = LIST_HEAD_INIT(in_flight); /* sockets, by gc_link */
@@ -133,12 +137,14 @@ static void subtract(struct unix_sock *x)
 		x->gc_count--;
 }
 
-static bool found_live;
+/* Live candidates whose queues are still to be looked at; by gc_next, under unix_gc_lock. */
+static struct unix_sock *found_live;
 static void mark_live(struct unix_sock *x)
 {
 	if (x->gc_candidate && !x->gc_live) {
 		x->gc_live = true;
-		found_live = true;
+		x->gc_next = found_live;
+		found_live = x;
 	}
 }
 
@@ -173,22 +179,13 @@ static struct scm_files *collect(void)
 			each_held(u, subtract);
 	}
 	list_for_each_entry (u, &in_flight, gc_link) {
-		if (u->gc_candidate && u->gc_count > 0)
-			u->gc_live = true;
+		if (u->gc_count > 0)
+			mark_live(u);
 	}
-	/*
-	 * Each round marks at least one more, so it ends; chains are walked a link a round at
-	 * worst.
-	 */
-	do {
-		found_live = false;
-		list_for_each_entry (u, &in_flight, gc_link) {
-			if (u->gc_candidate && u->gc_live && u->gc_count >= 0) {
-				u->gc_count = -1; /* looked at */
-				each_held(u, mark_live);
-			}
-		}
-	} while (found_live);
+	while ((u = found_live)) {
+		found_live = u->gc_next;
+		each_held(u, mark_live);
+	}
 	list_for_each_entry (u, &in_flight, gc_link) {
 		if (!u->gc_candidate || u->gc_live)
 			continue;
@@ -203,11 +200,14 @@ static struct scm_files *collect(void)
 	return garbage;
 }
 
+static _Atomic bool gc_wanted; /* from the hint until the worker begins */
+
 static void gc(struct work *w)
 {
 	struct scm_files *garbage, *next;
 
 	(void)w;
+	atomic_store_explicit(&gc_wanted, false, memory_order_seq_cst);
 	spin_lock(&unix_gc_lock);
 	garbage = collect();
 	spin_unlock(&unix_gc_lock);
@@ -218,10 +218,24 @@ static void gc(struct work *w)
 	}
 }
 
-void unix_gc_hint(void)
+static void gc_due(struct timer *t)
 {
 	static struct work work = { .fn = gc };
 
-	if (atomic_load_explicit(&nr_in_flight, memory_order_relaxed))
-		work_schedule(&work);
+	(void)t;
+	work_schedule(&work);
+}
+
+static struct timer gc_timer;
+
+void unix_gc_init(void)
+{
+	timer_init(&gc_timer, gc_due);
+}
+
+void unix_gc_hint(void)
+{
+	if (atomic_load_explicit(&nr_in_flight, memory_order_relaxed) &&
+	    !atomic_exchange_explicit(&gc_wanted, true, memory_order_seq_cst))
+		timer_set(&gc_timer, clock_ns() + GC_DELAY);
 }

@@ -159,7 +159,7 @@ r = ask(IP(src='192.168.77.1', dst='192.168.77.2', proto=253) / b'abcd'); print(
 
 def test_ip_command():
     """busybox ip, ifconfig, route and arp show and set over rtnetlink and ioctl."""
-    lines, _ = tap("""
+    lines, _ = tap(UNTIL_TOLD + """
 ip addr add 10.9.9.9/24 dev eth0; ip addr add fd99::1/64 dev eth0; ip link set eth0 mtu 1400
 ip route add 10.8.0.0/16 via 192.168.77.1; ip route add default via 192.168.77.1
 arp -s 192.168.77.55 02:00:00:00:00:05
