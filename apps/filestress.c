@@ -10,8 +10,8 @@
  * page or an earlier life of the page is wrong.  At the end every file is written whole,
  * pushed out and read again, and then each byte must be there.
  *
- * Prints a line per kind of worker and "filestress: N wrong"; a record when
- * /dev/records can be opened.  Runs on Linux as well.  Status: 0, 1 if anything was
+ * Prints a line per kind of worker and "filestress: N wrong", and a record (lib/record.h).
+ * Runs on Linux as well.  Status: 0, 1 if anything was
  * wrong, 2 usage.
  */
 #include <errno.h>
@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apps/lib/record.h"
 #include "apps/lib/stress.h"
 
 static const char *dir = ".";
@@ -292,17 +293,17 @@ static void last_look(void)
 
 static void report(void)
 {
-	FILE *r = fopen("/dev/records", "w");
+	struct record r;
 
 	for (unsigned k = 0; k < WORKERS; k++)
 		printf("%-12s %8lu steps\n", workers[k].name, (unsigned long)shared->steps[k]);
 	printf("filestress: %lu bytes checked, %lu wrong\n", (unsigned long)shared->bytes,
 	       (unsigned long)shared->wrong);
-	if (r) {
-		fprintf(r, "{\"record\":\"filestress\",\"seconds\":%u,\"bytes\":%lu,\"wrong\":%lu}\n",
-			seconds, (unsigned long)shared->bytes, (unsigned long)shared->wrong);
-		fclose(r);
-	}
+	record_begin(&r, "filestress");
+	record_int(&r, "seconds", seconds);
+	record_int(&r, "bytes", (long long)shared->bytes);
+	record_int(&r, "wrong", (long long)shared->wrong);
+	record_end(&r);
 }
 
 int main(int argc, char **argv)
