@@ -71,4 +71,22 @@ struct vnet {
 	struct work config_work;
 };
 
+/* Receiving (virtio_net_rx.c); the queue's thread. */
+bool vnet_rx_one(struct vnet_queue *q); /* false: the ring is empty, or the device lied */
+void vnet_rx_refill(struct vnet_queue *q);
+
+/* Sending (virtio_net_tx.c). */
+void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
+void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends what waits */
+
+/* Pairs (virtio_net_queue.c).  -ENOMEM, -ENOSPC (vectors), -ENOENT, -EIO. */
+int vnet_queue_init(struct vnet *v, unsigned i);
+int vnet_queue_start(struct vnet_queue *q);
+
+/* Commands and events (virtio_net_ctrl.c). */
+/* One command to the control queue; waits, bounded.  Return: 0, -EIO, -ETIMEDOUT. */
+int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *data, unsigned n);
+void vnet_config_interrupt(void *v);
+void vnet_config_work(struct work *w);
+
 #endif /* DRIVERS_VIRTIO_NET_H */

@@ -4,7 +4,8 @@
  * its rings: an honest one answers a ping; one that lies is shut down with a message
  * and nothing else happens, whatever the lie.
  *
- * SOURCES: @net drivers/virtio_ring.c drivers/virtio_net.c
+ * SOURCES: @net drivers/virtio_ring.c drivers/virtio_net.c drivers/virtio_net_queue.c
+ * SOURCES: drivers/virtio_net_rx.c drivers/virtio_net_tx.c drivers/virtio_net_ctrl.c
  * FLAVOURS: plain asan
  */
 #include <setjmp.h>

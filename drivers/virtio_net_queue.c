@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * virtio network devices: pairs of queues, each with one MSI-X vector and one
+ * kernel thread on its CPU.
+ *
+ * The interrupt handler only wakes the thread, which takes packets in until there
+ * are none and then asks for the next interrupt: store used_event, full fence, look
+ * again.
+ */
+#include "drivers/virtio_net.h"
+#include "kernel/errno.h"
+#include "kernel/log.h"
+#include "mm/slab.h"
+
+#define QUEUE_SIZE 256u
+#define RX_BUDGET  64 /* packets between two chances for other threads */
+
+static void interrupt_handler(void *arg)
+{
+	struct vnet_queue *q = arg;
+	struct thread *t = atomic_load_explicit(&q->thread, memory_order_acquire);
+
+	if (t)
+		thread_wake(t);
+}
+
+static void vnet_thread(void *arg)
+{
+	struct vnet_queue *q = arg;
+	struct vnet *v = q->v;
+
+	while (!atomic_load_explicit(&v->vd.broken, memory_order_relaxed)) {
+		int n = 0;
+
+		while (n < RX_BUDGET && vnet_rx_one(q))
+			n++;
+		vnet_rx_refill(q);
+		vnet_tx_service(q);
+		if (n == RX_BUDGET) {
+			cond_resched();
+			continue;
+		}
+		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
+		if (virtq_arm(&q->rx, 0)) {
+			/*
+			 * An empty receive ring brings no interrupt: memory may be back a little
+			 * later.
+			 */
+			schedule_until(q->rx.inflight ? UINT64_MAX
+						      : clock_ns() + 10 * NSEC_PER_MSEC);
+		}
+		thread_finish_sleep();
+	}
+	/* The device has been reset; what it still held is memory only. */
+	atomic_store_explicit(&v->dev.carrier, false, memory_order_relaxed);
+	for (;;)
+		thread_sleep_until(UINT64_MAX, false);
+}
+
+int vnet_queue_init(struct vnet *v, unsigned i)
+{
+	struct vnet_queue *q = &v->queues[i];
+	unsigned cpu = i * max(nr_cpus / v->nr_pairs, 1u) % nr_cpus, entry = i + 1;
+	int err;
+
+	q->v = v;
+	q->cpu = cpu;
+	spin_init(&q->tx_lock, "vnet_tx");
+	snprintf(q->name, sizeof(q->name), "%s-%u", v->dev.name, i);
+	err = virtio_vector(&v->vd, entry, cpu, interrupt_handler, q, q->name);
+	if (err)
+		return err;
+	err = virtq_init(&v->vd, &q->rx, 2 * i, entry, QUEUE_SIZE, false);
+	if (err)
+		return err;
+	err = virtq_init(&v->vd, &q->tx, 2 * i + 1, entry, QUEUE_SIZE, true);
+	if (err)
+		return err;
+	q->slots = kmalloc(q->tx.size * sizeof(*q->slots), GFP_KERNEL);
+	if (!q->slots)
+		return -ENOMEM;
+	for (unsigned k = 0; k < q->tx.size; k++) {
+		q->slots[k].data = NULL;
+		q->slots[k].next = q->free;
+		q->free = &q->slots[k];
+	}
+	return 0;
+}
+
+int vnet_queue_start(struct vnet_queue *q)
+{
+	struct thread *t = thread_create(q->name, vnet_thread, q, (int)q->cpu);
+
+	if (IS_ERR(t))
+		return -ENOMEM;
+	atomic_store_explicit(&q->thread, t, memory_order_release);
+	vnet_rx_refill(q);
+	thread_start(t);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * virtio network devices, sending: by the sender's thread, under the queue's lock.
+ *
+ * The queue is chosen by flow, so that packets of a connection stay in order
+ * (pbuf.home).  Headers are copied into the queue's slots, payload is referenced
+ * until the device is done with it.  Finished buffers are collected lazily;
+ * packets that find no room wait in a bounded backlog.
+ */
+#include "drivers/virtio_net.h"
+
+#define TX_BACKLOG 4096 /* packets that wait for room; their payload is charged to who sent it */
+
+/* tx_lock held: what the device has sent. */
+static void tx_reclaim(struct vnet_queue *q)
+{
+	struct vnet_slot *s;
+	uint32_t len;
+
+	while ((s = virtq_get(&q->tx, &len))) {
+		pdata_put(s->data);
+		s->data = NULL;
+		s->next = q->free;
+		q->free = s;
+	}
+}
+
+/* tx_lock held.  Return: false without room; the packet is untouched then. */
+static bool tx_put(struct vnet_queue *q, struct pbuf *p)
+{
+	struct virtq_part parts[1 + PDATA_FRAGS];
+	unsigned n = 1, head = p->end - p->start;
+	struct vnet_slot *s = q->free;
+	struct virtio_net_hdr *h;
+	uint32_t off = p->off, left = p->len;
+
+	if (!s)
+		return false;
+	h = (struct virtio_net_hdr *)s->head;
+	for (unsigned i = 0; p->data && i < p->data->nr && left; i++) {
+		const struct frag *f = &p->data->frags[i];
+
+		if (off >= f->len) {
+			off -= f->len;
+			continue;
+		}
+		parts[n].addr = (char *)page_virt(f->page) + f->off + off;
+		parts[n].len = min(f->len - off, left);
+		left -= parts[n++].len;
+		off = 0;
+	}
+	memset(h, 0, sizeof(*h));
+	if (p->flags & PB_CSUM_PARTIAL) {
+		h->flags = HDR_NEEDS_CSUM;
+		h->csum_start = p->th - p->start;
+		h->csum_offset = p->proto == IPPROTO_TCP ? 16 : 6;
+	}
+	if (p->gso_size) {
+		h->gso_type = addr_is_v4(&p->dst) ? GSO_TCPV4 : GSO_TCPV6;
+		h->gso_size = p->gso_size;
+		h->hdr_len = (uint16_t)head;
+	}
+	memcpy(h + 1, p->head + p->start, head);
+	parts[0].addr = h;
+	parts[0].len = sizeof(*h) + head;
+	if (virtq_add(&q->tx, parts, n, 0, s))
+		return false;
+	q->free = s->next;
+	s->data = p->data; /* the slot takes the reference over */
+	p->data = NULL;
+	atomic_fetch_add_explicit(&q->v->dev.tx_packets, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&q->v->dev.tx_bytes, head + p->len, memory_order_relaxed);
+	pbuf_free(p);
+	return true;
+}
+
+/* tx_lock held: moves the backlog into the ring as far as it goes. */
+static void tx_push(struct vnet_queue *q)
+{
+	for (;;) {
+		while (q->backlog.first) {
+			struct pbuf *p = q->backlog.first, *next = pbuf_next(p);
+
+			if (!tx_put(q, p))
+				break;
+			q->backlog.first = next;
+			if (!next)
+				q->backlog.last = NULL;
+			q->backlog.count--;
+		}
+		virtq_kick(&q->tx);
+		if (!q->backlog.first)
+			return;
+		/* Full: an interrupt when half of it is done. */
+		if (virtq_arm(&q->tx, q->tx.inflight / 2))
+			return;
+		tx_reclaim(q);
+	}
+}
+
+/*
+ * A flow's queue: that of its home CPU, or one chosen by its addresses.  A tap device
+ * returns what it receives for the flow on the same pair (its automatic steering).
+ */
+static struct vnet_queue *tx_queue(struct vnet *v, const struct pbuf *p)
+{
+	unsigned n = v->nr_pairs;
+
+	if (n == 1)
+		return &v->queues[0];
+	if (p->home)
+		return &v->queues[min((p->home - 1u) / max(nr_cpus / n, 1u), n - 1)];
+	return &v->queues[ether_flow_hash(p) % n];
+}
+
+void vnet_tx_start(struct netdev *dev, struct pbuf *p)
+{
+	struct vnet *v = dev->priv;
+	struct vnet_queue *q = tx_queue(v, p);
+
+	if (unlikely(atomic_load_explicit(&v->vd.broken, memory_order_relaxed) ||
+		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed)))
+		goto drop;
+	spin_lock(&q->tx_lock);
+	if (q->tx.nr_free < q->tx.size / 2)
+		tx_reclaim(q);
+	if (q->backlog.last && ether_grow(dev, q->backlog.last, p)) {
+		tx_push(q);
+		spin_unlock(&q->tx_lock);
+		return;
+	}
+	if (q->backlog.count >= TX_BACKLOG) {
+		spin_unlock(&q->tx_lock);
+		goto drop;
+	}
+	pqueue_push(&q->backlog, p);
+	tx_push(q);
+	spin_unlock(&q->tx_lock);
+	return;
+drop:
+	atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
+	pbuf_free(p);
+}
+
+void vnet_tx_service(struct vnet_queue *q)
+{
+	spin_lock(&q->tx_lock);
+	tx_reclaim(q);
+	if (q->backlog.first)
+		tx_push(q);
+	spin_unlock(&q->tx_lock);
+}
