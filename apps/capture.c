@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+#include "apps/lib/options.h"
 
 #define AF_PACKET  17
 #define SOCK_RAW   3
@@ -183,6 +184,11 @@ static int write_record(FILE *out, const uint8_t *frame, size_t len, size_t snap
 		       : -1;
 }
 
+static double number(const char *option, double lo, double hi)
+{
+	return option_number("capture", option, optarg, lo, hi);
+}
+
 int main(int argc, char **argv)
 {
 	static uint8_t frame[FRAME_MAX];
@@ -201,10 +207,10 @@ int main(int argc, char **argv)
 	while ((c = getopt(argc, argv, "+i:c:w:s:t:")) != -1) {
 		switch (c) {
 		case 'i': device = strcmp(optarg, "any") ? optarg : NULL; break;
-		case 'c': count = strtoul(optarg, NULL, 10); break;
+		case 'c': count = (unsigned long)number("-c", 1, 1e15); break;
 		case 'w': file = optarg; break;
-		case 's': snap = strtoul(optarg, NULL, 10); break;
-		case 't': seconds = atof(optarg); break;
+		case 's': snap = (size_t)number("-s", 1, 262144); break;
+		case 't': seconds = number("-t", 0, 1e9); break;
 		default: file = NULL; optind = argc; break;
 		}
 	}

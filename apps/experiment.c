@@ -3,7 +3,6 @@
  * experiment: what one boot can measure.  The runner's `tally experiment`
  * boots as often as an experiment needs and merges the records.
  */
-#include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 #include "apps/lib/groups.h"
 #include "apps/lib/kernel_files.h"
+#include "apps/lib/options.h"
 #include "apps/lib/perfswitch.h"
 #include "apps/lib/recipe.h"
 #include "apps/lib/truth.h"
@@ -27,33 +27,6 @@ static void usage(int status)
 		"       experiment perfswitch [--pmus N] [--types 1|2] [--l2 low|high]\n"
 		"                  [--l3 low|high] [-n TURNS]\n");
 	exit(status);
-}
-
-static double number(const char *text, const char *what, double lo, double hi)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	switch (toupper((unsigned char)*end)) {
-	case 'K':
-		v *= 1024;
-		end++;
-		break;
-	case 'M':
-		v *= 1024 * 1024;
-		end++;
-		break;
-	case 'G':
-		v *= 1024.0 * 1024 * 1024;
-		end++;
-		break;
-	}
-	if (end == text || *end || v < lo || v > hi) {
-		fprintf(stderr, "experiment: %s: a number from %g to %g expected, not '%s'\n", what,
-			lo, hi, text);
-		exit(2);
-	}
-	return v;
 }
 
 static int low_or_high(const char *text, const char *what)
@@ -151,17 +124,17 @@ int main(int argc, char **argv)
 		switch (opt) {
 		case 'n':
 			if (!strcmp(name, "perfswitch"))
-				ps.turns = (unsigned)number(optarg, "-n", 10, 1e8);
+				ps.turns = (unsigned)option_number("experiment", "-n", optarg, 10, 1e8);
 			else if (!strcmp(name, "groups"))
-				groups = (unsigned)number(optarg, "-n", 1, 1e7);
+				groups = (unsigned)option_number("experiment", "-n", optarg, 1, 1e7);
 			else
-				r.clients = (unsigned)number(optarg, "-n", 1, 1024);
+				r.clients = (unsigned)option_number("experiment", "-n", optarg, 1, 1024);
 			break;
 		case 'p':
-			ps.pmus = (unsigned)number(optarg, "--pmus", 0, 4096);
+			ps.pmus = (unsigned)option_number("experiment", "--pmus", optarg, 0, 4096);
 			break;
 		case 't':
-			ps.types = (unsigned)number(optarg, "--types", 1, 2);
+			ps.types = (unsigned)option_number("experiment", "--types", optarg, 1, 2);
 			break;
 		case '2':
 			ps.l2 = low_or_high(optarg, "--l2");
@@ -172,31 +145,31 @@ int main(int argc, char **argv)
 			ps.types += !ps.types;
 			break;
 		case 'l':
-			r.seconds = number(optarg, "-l", 0.01, 86400);
+			r.seconds = option_number("experiment", "-l", optarg, 0.01, 86400);
 			break;
 		case 'r':
-			r.rounds = (unsigned)number(optarg, "-r", 1, 64);
+			r.rounds = (unsigned)option_number("experiment", "-r", optarg, 1, 64);
 			break;
 		case 'g':
-			r.groups = (unsigned)number(optarg, "--groups", 1, 1024);
+			r.groups = (unsigned)option_number("experiment", "--groups", optarg, 1, 1024);
 			break;
 		case 'P':
 			presets = optarg;
 			break;
 		case 'C':
-			walk.cores = (unsigned)number(optarg, "--cores", 1, 1024);
+			walk.cores = (unsigned)option_number("experiment", "--cores", optarg, 1, 1024);
 			break;
 		case 'F':
-			walk.file = (uint64_t)number(optarg, "--file", 1 << 20, 1e15);
+			walk.file = (uint64_t)option_number("experiment", "--file", optarg, 1 << 20, 1e15);
 			break;
 		case 'L':
-			walk.limit = (uint64_t)number(optarg, "--limit", 1 << 20, 1e15);
+			walk.limit = (uint64_t)option_number("experiment", "--limit", optarg, 1 << 20, 1e15);
 			break;
 		case 'S':
-			walk.passes = (unsigned)number(optarg, "--passes", 1, 1e6);
+			walk.passes = (unsigned)option_number("experiment", "--passes", optarg, 1, 1e6);
 			break;
 		case 'b':
-			bytes = (uint64_t)number(optarg, "--bytes", 1, 1e15);
+			bytes = (uint64_t)option_number("experiment", "--bytes", optarg, 1, 1e15);
 			break;
 		case 'h':
 			usage(0);

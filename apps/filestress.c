@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apps/lib/options.h"
 #include "apps/lib/record.h"
 #include "apps/lib/stress.h"
 
@@ -306,6 +307,11 @@ static void report(void)
 	record_end(&r);
 }
 
+static unsigned number(const char *option, double lo, double hi)
+{
+	return (unsigned)option_number("filestress", option, optarg, lo, hi);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = on_sigbus, .sa_flags = SA_NODEFER };
@@ -315,14 +321,14 @@ int main(int argc, char **argv)
 	while ((c = getopt(argc, argv, "d:t:n:s:p:")) != -1) {
 		switch (c) {
 		case 'd': dir = optarg; break;
-		case 't': seconds = (unsigned)atoi(optarg); break;
-		case 'n': files = (unsigned)atoi(optarg); break;
-		case 's': size = (size_t)atoi(optarg) << 10; break;
-		case 'p': copies = (unsigned)atoi(optarg); break;
+		case 't': seconds = number("-t", 1, 86400); break;
+		case 'n': files = number("-n", 1, 4096); break;
+		case 's': size = (size_t)number("-s", 8, 1 << 20) << 10; break;
+		case 'p': copies = number("-p", 1, 64); break;
 		default: goto usage;
 		}
 	}
-	if (optind != argc || !seconds || !files || size < 8192 || size > 1u << 30 || !copies)
+	if (optind != argc)
 		goto usage;
 	sigaction(SIGBUS, &sa, NULL);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,

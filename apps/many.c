@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "apps/lib/kernel_files.h"
 #include "apps/lib/np_proto.h"
+#include "apps/lib/options.h"
 #include "apps/lib/record.h"
 #include "tally/linux.h"
 
@@ -251,18 +252,6 @@ static void report(const struct result *r)
 	record_end(&rec);
 }
 
-static unsigned count(const char *text, unsigned long most)
-{
-	char *end;
-	unsigned long v = strtoul(text, &end, 10);
-
-	if (!*text || *end || v > most) {
-		fprintf(stderr, "many: 0 to %lu expected, not '%s'\n", most, text);
-		exit(2);
-	}
-	return (unsigned)v;
-}
-
 int main(int argc, char **argv)
 {
 	struct result r = { 0 };
@@ -272,21 +261,19 @@ int main(int argc, char **argv)
 	while ((opt = getopt(argc, argv, "n:s:c:")) != -1) {
 		switch (opt) {
 		case 'n':
-			nr_open = count(optarg, 100000);
+			nr_open = (unsigned)option_number("many", "-n", optarg, 0, 100000);
 			break;
 		case 's':
-			nr_short = count(optarg, 100000000);
+			nr_short = (unsigned)option_number("many", "-s", optarg, 0, 1e8);
 			break;
 		case 'c':
-			clients = count(optarg, 256);
+			clients = (unsigned)option_number("many", "-c", optarg, 1, 256);
 			break;
 		default:
 			fprintf(stderr, "usage: many [-n OPEN_AT_ONCE] [-s SHORT_ONES] [-c CLIENTS]\n");
 			return 2;
 		}
 	}
-	if (!clients)
-		clients = 1;
 	if (linux_raise_files(nr_open + 64) < 0)
 		die("limit of open files");
 	before = sockets_left();

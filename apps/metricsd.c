@@ -5,7 +5,6 @@
  * front.  Runs on Linux with cgroup v2 as well.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "apps/lib/http.h"
 #include "apps/lib/metrics.h"
 #include "apps/lib/np_server.h"
+#include "apps/lib/options.h"
 
 #define PORT 9100 /* as Prometheus's own exporter of a machine's figures */
 
@@ -63,74 +63,35 @@ static int once(void)
 	return !ok;
 }
 
-static void to_background(void)
-{
-	int null;
-	pid_t pid = fork();
-
-	if (pid < 0) {
-		fprintf(stderr, "metricsd: fork: %s\n", strerror(errno));
-		exit(1);
-	}
-	if (pid > 0)
-		_exit(0);
-	setsid();
-	null = open("/dev/null", O_RDWR);
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		dup2(null, fd);
-	if (null > 2)
-		close(null);
-}
-
 int main(int argc, char **argv)
 {
-	int family = AF_UNSPEC, front = 0, opt;
-	const char *host = NULL;
-	unsigned long port = PORT;
+	struct service s = { .program = "metricsd", .family = AF_UNSPEC, .port = PORT };
 	struct np_listen l;
-	char *end;
+	int opt;
 
-	while ((opt = getopt(argc, argv, "146DL:p:g:h")) != -1) {
+	while ((opt = getopt(argc, argv, SERVICE_OPTIONS "1g:h")) != -1) {
+		if (service_option(&s, opt, optarg))
+			continue;
 		switch (opt) {
 		case '1':
 			return once();
-		case '4':
-			family = AF_INET;
-			break;
-		case '6':
-			family = AF_INET6;
-			break;
-		case 'D':
-			front = 1;
-			break;
-		case 'L':
-			host = optarg;
-			break;
-		case 'p':
-			port = strtoul(optarg, &end, 10);
-			if (!*optarg || *end || port < 1 || port > 65535) {
-				fprintf(stderr, "metricsd: -p: a port is expected, not '%s'\n", optarg);
-				return 1;
-			}
-			break;
 		case 'g':
 			groups = optarg;
 			break;
-		case 'h':
-			usage(0);
-			break;
 		default:
-			usage(1);
+			usage(opt != 'h');
 		}
 	}
 	if (optind < argc)
 		usage(1);
-	if (np_server_listen(&l, family, host, (unsigned)port) < 0) {
-		fprintf(stderr, "metricsd: cannot listen on port %lu: %s\n", port, strerror(errno));
+	if (np_server_listen(&l, s.family, s.host, s.port) < 0) {
+		fprintf(stderr, "metricsd: cannot listen on port %u: %s\n", s.port, strerror(errno));
 		return 1;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	if (!front)
-		to_background();
+	if (!s.front && service_detach() < 0) {
+		fprintf(stderr, "metricsd: fork: %s\n", strerror(errno));
+		return 1;
+	}
 	http_serve(l.fd, 2, answer);
 }

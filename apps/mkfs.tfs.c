@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "apps/lib/options.h"
 #include "apps/lib/tfs_image.h"
 
 #define BLOCKS_PER_INODE 16u /* one inode for 64 KiB unless -i says otherwise */
@@ -99,8 +100,9 @@ int main(int argc, char **argv)
 	int c;
 
 	while ((c = getopt(argc, argv, "i:")) != -1) {
-		if (c != 'i' || !(inodes = strtoull(optarg, NULL, 10)) || inodes >= 1u << 31)
+		if (c != 'i')
 			goto usage;
+		inodes = (uint64_t)option_number("mkfs.tfs", "-i", optarg, 1, (1u << 31) - 1);
 	}
 	if (optind + 1 != argc)
 		goto usage;

@@ -4,7 +4,6 @@
  * in the background; -D stays in front.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include "apps/lib/np_proto.h"
 #include "apps/lib/np_server.h"
+#include "apps/lib/options.h"
 
 static void usage(int status)
 {
@@ -28,71 +28,28 @@ static void usage(int status)
 
 int main(int argc, char **argv)
 {
-	const char *host = NULL;
-	int family = AF_UNSPEC, front = 0, opt, null;
-	unsigned long port = NP_PORT;
+	struct service s = { .program = "netserver", .family = AF_UNSPEC, .port = NP_PORT };
 	struct np_listen l;
-	char *end;
+	int opt;
 
-	while ((opt = getopt(argc, argv, "46DL:p:h")) != -1) {
-		switch (opt) {
-		case '4':
-			family = AF_INET;
-			break;
-		case '6':
-			family = AF_INET6;
-			break;
-		case 'D':
-			front = 1;
-			break;
-		case 'L':
-			host = optarg;
-			break;
-		case 'p':
-			port = strtoul(optarg, &end, 10);
-			if (!*optarg || *end || port < 1 || port > 65535) {
-				fprintf(stderr, "netserver: -p: a port is expected, not '%s'\n",
-					optarg);
-				return 1;
-			}
-			break;
-		case 'h':
-			usage(0);
-			break;
-		default:
-			usage(1);
-		}
+	while ((opt = getopt(argc, argv, SERVICE_OPTIONS "h")) != -1) {
+		if (!service_option(&s, opt, optarg))
+			usage(opt != 'h');
 	}
 	if (optind < argc)
 		usage(1);
-	if (np_server_listen(&l, family, host, (unsigned)port) < 0) {
-		fprintf(stderr, "netserver: cannot listen on port %lu: %s\n", port,
+	if (np_server_listen(&l, s.family, s.host, s.port) < 0) {
+		fprintf(stderr, "netserver: cannot listen on port %u: %s\n", s.port,
 			strerror(errno));
 		return 1;
 	}
-	printf("Starting netserver with host '%s' port '%lu' and family %s\n",
-	       host ? host : "IN(6)ADDR_ANY", port,
-	       family == AF_UNSPEC ? "AF_UNSPEC" : family == AF_INET ? "AF_INET" : "AF_INET6");
+	printf("Starting netserver with host '%s' port '%u' and family %s\n",
+	       s.host ? s.host : "IN(6)ADDR_ANY", s.port,
+	       s.family == AF_UNSPEC ? "AF_UNSPEC" : s.family == AF_INET ? "AF_INET" : "AF_INET6");
 	fflush(stdout);
-	if (front)
-		np_server_loop(&l);
-
-	switch (fork()) {
-	case -1:
+	if (!s.front && service_detach() < 0) {
 		fprintf(stderr, "netserver: fork: %s\n", strerror(errno));
 		return 1;
-	case 0:
-		break;
-	default:
-		_exit(0);
-	}
-	setsid();
-	null = open("/dev/null", O_RDWR);
-	if (null >= 0) {
-		for (int fd = 0; fd < 3; fd++)
-			dup2(null, fd);
-		if (null > 2)
-			close(null);
 	}
 	np_server_loop(&l);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "apps/lib/np_proto.h"
+#include "apps/lib/options.h"
 #include "apps/lib/record.h"
 
 #define BLOCK (64 << 10) /* bytes of a read */
@@ -41,18 +42,6 @@ static double pass(int fd, const char *path, double most)
 	return sum;
 }
 
-static double number(const char *text)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || v <= 0) {
-		fprintf(stderr, "readfile: a number above 0 is expected, not '%s'\n", text);
-		exit(2);
-	}
-	return v;
-}
-
 int main(int argc, char **argv)
 {
 	double seconds = 2, most = 1e18, sum = 0, start, n, elapsed;
@@ -62,10 +51,10 @@ int main(int argc, char **argv)
 	while ((opt = getopt(argc, argv, "l:b:")) != -1) {
 		switch (opt) {
 		case 'l':
-			seconds = number(optarg);
+			seconds = option_number("readfile", "-l", optarg, 0, 86400);
 			break;
 		case 'b':
-			most = number(optarg) * (1 << 20);
+			most = option_number("readfile", "-b", optarg, 0, 1 << 20) * (1 << 20);
 			break;
 		default:
 			optind = argc + 1;

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "apps/lib/options.h"
 #include "apps/lib/perf_events.h"
 #include "apps/lib/perf_maps.h"
 #include "apps/lib/perf_record.h"
@@ -192,7 +193,7 @@ int perf_record(int argc, char **argv)
 				return 129;
 			break;
 		case 'F':
-			p.hz = (unsigned)atoi(optarg);
+			p.hz = (unsigned)option_number("perf record", "-F", optarg, 1, 1e6);
 			break;
 		case 'G':
 			p.group = optarg;

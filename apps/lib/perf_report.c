@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "apps/lib/options.h"
 #include "apps/lib/perf_record.h"
 #include "apps/lib/perf_report.h"
 #include "apps/lib/perf_symbols.h"
@@ -179,7 +180,7 @@ int perf_report(int argc, char **argv)
 			input = optarg;
 			break;
 		case 'n':
-			lines = (unsigned)atoi(optarg);
+			lines = (unsigned)option_number("perf report", "-n", optarg, 0, 1e6);
 			break;
 		case 'f':
 			folded = 1;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "apps/lib/np_proto.h"
+#include "apps/lib/options.h"
 #include "apps/lib/perf_maps.h"
 #include "apps/lib/perf_record.h"
 #include "apps/lib/perf_report.h"
@@ -30,6 +31,11 @@ static void count_sample(const struct perf_sample *s, void *arg)
 	perf_count_symbol(&t->table, s);
 }
 
+static double number(const char *option, double lo, double hi)
+{
+	return option_number("perf top", option, optarg, lo, hi);
+}
+
 int perf_top(int argc, char **argv)
 {
 	static struct top t;
@@ -42,16 +48,16 @@ int perf_top(int argc, char **argv)
 	while ((opt = getopt(argc, argv, "F:d:n:l:G:h")) != -1) {
 		switch (opt) {
 		case 'F':
-			p.hz = (unsigned)atoi(optarg);
+			p.hz = (unsigned)number("-F", 1, 1e6);
 			break;
 		case 'd':
-			seconds = atof(optarg);
+			seconds = number("-d", 0.01, 86400);
 			break;
 		case 'n':
-			rounds = (unsigned)atoi(optarg);
+			rounds = (unsigned)number("-n", 0, 1e9);
 			break;
 		case 'l':
-			lines = (unsigned)atoi(optarg);
+			lines = (unsigned)number("-l", 0, 1e6);
 			break;
 		case 'G':
 			p.group = optarg;
