@@ -95,6 +95,7 @@ struct thread {
 	struct rcu_head rcu;       /* no references left */
 	_Atomic(struct perf_attach *) perf; /* events on it (kernel/perf/event.h); NULL nearly always */
 	uint32_t over_high;        /* [c] pages charged above some memory.high and not paid for */
+	uint32_t high_late;        /* [c] those paid by reclaim, not yet by sleep */
 	unsigned ran_on;           /* [q] CPU that ran it last */
 	void *user;                /* [I] struct user_thread (kernel/process.h): signals, futex … */
 };

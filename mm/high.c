@@ -7,12 +7,16 @@
  * that much from every level above it that is over.  If that does not help it sleeps:
  * with o = (usage - high) / high at the worst level, o^2 * 2^6 seconds for 64 pages, at
  * most two, none below 10 ms (Linux's formula in its fixed point, on a clock of 1000 Hz).
+ * Linux charges 64 pages at a time and so is late for 64 at a time; here a thread owes
+ * single pages, and what is too little to sleep for stays on its account (high_late).
  *
  * memory.high.policy:
  *   linux    for ever, as Linux: a group that cannot shrink goes on at its snail's pace.
  *   bounded  a sleep lasts BOUNDED_SLEEP_NS at most, and after BOUNDED_ROUNDS of that
- *            length without a page reclaimed the event high_stalled is counted at that
- *            level and its OOM path decides, as if memory.max had been met.
+ *            length, or as much time in shorter ones, without a page reclaimed the event
+ *            high_stalled is counted at that level and its OOM path decides, as if
+ *            memory.max had been met.  Time awake between sleeps is forgiveness: a quarter
+ *            of it is taken off, so a group that waits now and then is left in peace.
  */
 #include "mm/psi.h"
 #include "mm/reclaim.h"
@@ -29,13 +33,14 @@
 #define MIN_DELAY_MS     10
 #define BOUNDED_SLEEP_NS (250 * NSEC_PER_MSEC)
 #define BOUNDED_ROUNDS   8
+#define BOUNDED_FORGIVES 4 /* so much time awake makes up for one of sleep */
 
 enum { POLICY_LINUX, POLICY_BOUNDED };
 static const char *const policies[] = { "linux", "bounded", NULL };
 static int policy = POLICY_LINUX;
 PARAM_ENUM("memory.high.policy", policy, policies, PARAM_RW,
 	   "a group that stays above memory.high: linux: slower and slower; bounded: an OOM kill "
-	   "in it after 8 sleeps of 250 ms without progress");
+	   "in it after 8 sleeps of 250 ms, or 2 s in shorter ones, without progress");
 
 void memcg_note_high(struct account *a, uint64_t pages)
 {
@@ -123,25 +128,44 @@ static struct memcg *worst_level(struct memcg *m, uint64_t pages, uint64_t *dela
 }
 
 /*
- * Throttles of @m in a row that brought nothing; @progress: one that did.
- * Return: this one's number.
+ * A sleep of @ns above the high of @m has ended in nothing.  Threads that sleep at the same
+ * time may lose a part of each other's: never more than was slept.
+ * Return: the group has slept for BOUNDED_ROUNDS and is not a page smaller.
  */
-static uint32_t count_round(struct memcg *m, bool progress)
+static bool slept_in_vain(struct memcg *m, uint64_t ns)
 {
 	struct account *a;
 	struct reclaim *r = NULL;
-	uint32_t n = 0;
+	uint64_t slept = 0, now = clock_ns(), last, awake;
 
 	rcu_read_lock();
 	a = limited(m);
 	if (a)
-		r = progress ? account_reclaim(a) : account_reclaim_make(a);
-	if (r && progress)
-		atomic_store_explicit(&r->high_rounds, 0, memory_order_relaxed);
-	else if (r)
-		n = atomic_fetch_add_explicit(&r->high_rounds, 1, memory_order_relaxed) + 1;
+		r = account_reclaim_make(a);
+	if (r) {
+		last = atomic_exchange_explicit(&r->high_woke, now, memory_order_relaxed);
+		awake = last && now > last + ns ? now - last - ns : 0;
+		slept = atomic_load_explicit(&r->high_slept, memory_order_relaxed);
+		slept -= min_t(uint64_t, slept, awake / BOUNDED_FORGIVES);
+		slept += ns;
+		atomic_store_explicit(&r->high_slept, slept, memory_order_relaxed);
+	}
 	rcu_read_unlock();
-	return n;
+	return slept >= BOUNDED_ROUNDS * BOUNDED_SLEEP_NS;
+}
+
+/* A page of @m was reclaimed, or its OOM path has decided: the count begins again. */
+static void forget_sleeps(struct memcg *m)
+{
+	struct account *a;
+	struct reclaim *r;
+
+	rcu_read_lock();
+	a = limited(m);
+	r = a ? account_reclaim(a) : NULL;
+	if (r)
+		atomic_store_explicit(&r->high_slept, 0, memory_order_relaxed);
+	rcu_read_unlock();
 }
 
 static void give_up(struct memcg *m)
@@ -153,7 +177,7 @@ static void give_up(struct memcg *m)
 	if (a)
 		account_event(a, MEMCG_EV_HIGH_STALLED);
 	rcu_read_unlock();
-	count_round(m, true);
+	forget_sleeps(m);
 	if (oom_kill(m, "memory.high stalled", 0))
 		memcg_wait_victim();
 }
@@ -163,25 +187,22 @@ static void throttle(struct memcg *m, uint64_t delay_ms)
 	uint64_t ns = delay_ms * NSEC_PER_MSEC;
 	struct psi_stall stall;
 
-	if (policy == POLICY_BOUNDED) {
-		if (ns >= BOUNDED_SLEEP_NS && count_round(m, false) > BOUNDED_ROUNDS) {
-			give_up(m);
-			return;
-		}
+	if (policy == POLICY_BOUNDED)
 		ns = min_t(uint64_t, ns, BOUNDED_SLEEP_NS);
-	}
 	psi_stall_begin(&stall);
 	thread_sleep_killable(clock_ns() + ns);
 	psi_stall_end(&stall);
+	if (policy == POLICY_BOUNDED && !memcg_dying() && slept_in_vain(m, ns))
+		give_up(m);
 }
 
 void memcg_pay_high(void)
 {
-	uint64_t owed = current->over_high, freed, delay;
+	uint64_t owed = current->over_high, late = owed + current->high_late, freed, delay;
 	unsigned retries = HIGH_RETRIES;
 	struct memcg *m, *worst;
 
-	current->over_high = 0;
+	current->over_high = current->high_late = 0;
 	atomic_fetch_and_explicit(&current->flags, ~THREAD_F_OVER_HIGH, memory_order_relaxed);
 	if (!owed || !current->process)
 		return;
@@ -192,11 +213,14 @@ void memcg_pay_high(void)
 		return;
 	for (uint64_t want = owed;; want = RECLAIM_BATCH) {
 		freed = reclaim_high(m, want);
-		worst = worst_level(m, owed, &delay);
+		worst = worst_level(m, late, &delay);
 		if (worst && freed)
-			count_round(worst, true);
-		if (!worst || delay <= MIN_DELAY_MS || memcg_dying())
+			forget_sleeps(worst);
+		if (!worst || delay <= MIN_DELAY_MS || memcg_dying()) {
+			if (worst)
+				current->high_late = (uint32_t)min_t(uint64_t, late, HIGH_NOW);
 			break;
+		}
 		if (!freed && !retries--) {
 			throttle(worst, delay);
 			break;

@@ -56,7 +56,8 @@ struct reclaim {
 	struct account *account;                    /* [I] */
 	_Atomic int64_t stat[NR_RECLAIM_STATS];     /* [a] with descendants; pages or counts */
 	_Atomic uint64_t walk;                      /* [a] position of the walk from here */
-	_Atomic uint32_t high_rounds;               /* [a] futile throttles above memory.high */
+	_Atomic uint64_t high_slept;                /* [a] ns above memory.high in vain */
+	_Atomic uint64_t high_woke;                 /* [a] when the last such sleep ended */
 };
 extern struct reclaim root_reclaim;
 

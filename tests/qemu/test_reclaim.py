@@ -43,6 +43,19 @@ grep some $cg/h/memory.pressure; grep full /proc/pressure/memory
         assert int(words[what].rsplit("total=", 1)[1]) > 1000000
 
 
+def test_high_that_cannot_be_met_ends_for_who_takes_a_page_at_a_time(run):
+    """bounded: short sleeps, one for each page, add up to the same as long ones."""
+    done = run(MAKE + r"""
+mkdir $cg/h; echo 8M >$cg/h/memory.high
+(echo 0 >$cg/h/cgroup.procs; exec tail -c 40m /dev/zero) 2>/dev/null
+echo status $?; cat $cg/h/memory.events; echo peak $(cat $cg/h/memory.peak)
+""", *BOUNDED, timeout=120)
+    words = dict(line.split(" ", 1) for line in done.out.split("\n") if " " in line)
+    assert words["status"] == "137"
+    assert words["high_stalled"] == "1" and words["oom_kill"] == "1" and words["max"] == "0"
+    assert int(words["peak"]) < 12 << 20
+
+
 def test_pressure_wakes_who_waits_for_it(run):
     """Triggers on a group's file and on the machine's fire while a neighbour is throttled."""
     source = os.path.join(ROOT, "tests", "qemu", "progs", "pressure.c")
