@@ -22,7 +22,7 @@ FUZZ_MEMCG    = $(wildcard $(addprefix mm/,memcg*.c lru*.c reclaim*.c workingset
 
 fuzz_note = $(shell sed -n '1,40s/^.*SOURCES: *\([^*]*\).*/\1/p' tests/fuzz/$(1)_fuzz.c)
 fuzz_srcs = $(sort $(HOST_CORE) tests/fuzz/main.c tests/fuzz/$(1)_fuzz.c \
-	$(wildcard $(subst @memcg,$(FUZZ_MEMCG),$(subst @calls,$(HOST_NET_CALLS),$(subst @net,$(HOST_NET) tests/fuzz/fix.c,$(subst @fs,$(call host_note,vfs_test,SOURCES),$(call fuzz_note,$(1))))))))
+	$(wildcard $(subst @memcg,$(FUZZ_MEMCG),$(subst @rtnl,$(wildcard net/netlink/*.c),$(subst @calls,$(HOST_NET_CALLS),$(subst @net,$(HOST_NET) tests/fuzz/fix.c,$(subst @fs,$(call host_note,vfs_test,SOURCES),$(call fuzz_note,$(1)))))))))
 
 define FUZZ_PROGRAM
 $(O)/fuzz/$(1): $(patsubst %.c,$(O)/fuzz/obj/%.o,$(call fuzz_srcs,$(1)))

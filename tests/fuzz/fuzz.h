@@ -66,6 +66,16 @@ static inline void fz_sleep(uint64_t ms)
 	thread_sleep_until(clock_ns() + ms * NSEC_PER_MSEC, false);
 }
 
+/*
+ * Objects in slab caches (leak.c): how many there are before the first input, and that there
+ * are no more after one; @kept: caches that may grow, NULL at the end or instead.  Sleeps.
+ */
+void fuzz_objects_note(void);
+void fuzz_objects_must_be_back(const char *const *kept);
+
+/* Removes all that is in the folder @path (tree.c). */
+void fuzz_remove_tree(const char *path);
+
 /* Puts right the lengths and sums of an IPv4 or IPv6 packet, as far as it has such fields (fix.c). */
 void fuzz_fix_packet(uint8_t *packet, size_t n);
 
