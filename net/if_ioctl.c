@@ -225,7 +225,7 @@ static long v6_route(unsigned cmd, void __user *arg)
 	e.dev = r.index		     ? netdev_by_index((unsigned)r.index)
 		: addr_is_any(&e.gw) ? NULL
 				     : netdev_for_gateway(&e.gw);
-	if (r.dst_len > 128)
+	if (r.dst_len > 128 || addr_is_v4(&e.dst) || addr_is_v4(&e.gw))
 		return -EINVAL;
 	if (cmd == SIOCDELRT)
 		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev);

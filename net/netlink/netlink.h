@@ -71,7 +71,7 @@ static inline unsigned nl_len(const struct nlattr *a)
 {
 	return a->len - (unsigned)sizeof(*a);
 }
-/* The attribute's value: 0 or -EINVAL (wrong length), untouched if absent. */
+/* The attribute's value: 0 or -EINVAL (wrong length or family), untouched if absent. */
 int nl_u32(const struct nl_request *r, unsigned type, uint32_t *v);
 int nl_addr(const struct nl_request *r, unsigned type, int family, struct ip_addr *a);
 

@@ -127,5 +127,5 @@ int nl_addr(const struct nl_request *r, unsigned type, int family, struct ip_add
 	if (nl_len(a) != (family == AF_INET ? 4 : 16))
 		return -EINVAL;
 	*out = family == AF_INET ? addr_from_v4(nl_data(a)) : addr_from_v6(nl_data(a));
-	return 0;
+	return (family == AF_INET) == addr_is_v4(out) ? 0 : -EINVAL; /* no IPv4 written as IPv6 */
 }

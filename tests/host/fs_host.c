@@ -36,7 +36,14 @@ __weak void mem_devices_init(void)
 }
 __weak int deadline_from_timespec(const struct timespec64 __user *ts, uint64_t *deadline)
 {
-	*deadline = ts ? clock_ns() + (uint64_t)ts->sec * NSEC_PER_SEC + (uint64_t)ts->nsec : UINT64_MAX;
+	struct timespec64 t;
+
+	if (ts && copy_from_user(&t, ts, sizeof(t)))
+		return -EFAULT;
+	if (ts && (t.sec < 0 || t.nsec < 0 || t.nsec >= (int64_t)NSEC_PER_SEC))
+		return -EINVAL;
+	*deadline = !ts || t.sec > 1 << 20 ? UINT64_MAX
+					   : clock_ns() + (uint64_t)t.sec * NSEC_PER_SEC + (uint64_t)t.nsec;
 	return 0;
 }
 
