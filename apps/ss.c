@@ -201,6 +201,27 @@ static int list(int family, int protocol, unsigned states)
 	return 0;
 }
 
+/* What waits and is charged to no socket: bounded for the whole machine (Tally's NEIGH line). */
+static void print_unowned(void)
+{
+	FILE *f = fopen("/proc/net/sockstat", "r");
+	char line[160];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned n, waiting;
+		unsigned long bytes;
+
+		if (sscanf(line, "FRAG: inuse %u memory %lu", &n, &bytes) == 2)
+			printf("frag  datagrams:%u mem:%lu\n", n, bytes);
+		if (sscanf(line, "NEIGH: inuse %u waiting %u memory %lu", &n, &waiting, &bytes) == 3)
+			printf("neigh entries:%u waiting:%u mem:%lu\n", n, waiting, bytes);
+		if (sscanf(line, "TCP: inuse %*u orphan %*u tw %u", &n) == 1)
+			printf("tw    sockets:%u\n", n);
+	}
+	if (f)
+		fclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	const unsigned all = (1u << SS_NR_STATES) - 2;
@@ -243,5 +264,7 @@ int main(int argc, char **argv)
 	if ((raw && list(family, SS_RAW, udp_states)) ||
 	    (udp && list(family, SS_UDP, udp_states)) || (tcp && list(family, SS_TCP, tcp_states)))
 		return 1;
+	if (show_memory && !no_header)
+		print_unowned();
 	return 0;
 }

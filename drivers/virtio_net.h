@@ -5,6 +5,7 @@
 
 #include "drivers/virtio.h"
 #include "kernel/lock.h"
+#include "kernel/timer.h"
 #include "kernel/wait.h"
 #include "kernel/work.h"
 #include "net/ether.h"
@@ -38,6 +39,7 @@ _Static_assert(sizeof(struct virtio_net_hdr) == 12, "header of modern devices");
 struct vnet_slot {
 	uint8_t head[sizeof(struct virtio_net_hdr) + PBUF_HEAD];
 	struct pdata *data;
+	struct pbuf *paid; /* without its payload: a sender is charged until the device is done */
 	struct vnet_slot *next;
 };
 
@@ -56,6 +58,9 @@ struct vnet_queue {
 	struct virtq tx;
 	struct vnet_slot *slots, *free;
 	struct pqueue backlog;
+	struct pqueue sent;   /* paid packets that the device is done with; freed without tx_lock */
+	unsigned nr_paid;     /* packets in slots that somebody is charged for */
+	struct timer collect; /* while there are: looks whether the device is done with them */
 };
 
 struct vnet {
@@ -78,6 +83,8 @@ void vnet_rx_refill(struct vnet_queue *q);
 /* Sending (virtio_net_tx.c). */
 void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
 void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends what waits */
+void vnet_tx_collect(struct timer *t);      /* the same, from time to time while senders are charged */
+void vnet_tx_abandon(struct vnet_queue *q); /* the device has been reset: what it held and what waits goes */
 
 /* Pairs (virtio_net_queue.c).  -ENOMEM, -ENOSPC (vectors), -ENOENT, -EIO. */
 int vnet_queue_init(struct vnet *v, unsigned i);

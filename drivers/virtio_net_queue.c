@@ -51,8 +51,8 @@ static void vnet_thread(void *arg)
 		}
 		thread_finish_sleep();
 	}
-	/* The device has been reset; what it still held is memory only. */
 	atomic_store_explicit(&v->dev.carrier, false, memory_order_relaxed);
+	vnet_tx_abandon(q);
 	for (;;)
 		thread_sleep_until(UINT64_MAX, false);
 }
@@ -66,6 +66,7 @@ int vnet_queue_init(struct vnet *v, unsigned i)
 	q->v = v;
 	q->cpu = cpu;
 	spin_init(&q->tx_lock, "vnet_tx");
+	timer_init(&q->collect, vnet_tx_collect);
 	snprintf(q->name, sizeof(q->name), "%s-%u", v->dev.name, i);
 	err = virtio_vector(&v->vd, entry, cpu, interrupt_handler, q, q->name);
 	if (err)
@@ -81,6 +82,7 @@ int vnet_queue_init(struct vnet *v, unsigned i)
 		return -ENOMEM;
 	for (unsigned k = 0; k < q->tx.size; k++) {
 		q->slots[k].data = NULL;
+		q->slots[k].paid = NULL;
 		q->slots[k].next = q->free;
 		q->free = &q->slots[k];
 	}

@@ -4,12 +4,28 @@
  *
  * The queue is chosen by flow, so that packets of a connection stay in order
  * (pbuf.home).  Headers are copied into the queue's slots, payload is referenced
- * until the device is done with it.  Finished buffers are collected lazily;
- * packets that find no room wait in a bounded backlog.
+ * until the device is done with it.  Finished buffers are collected lazily, but those
+ * that a datagram socket is charged for (PB_PAID) within COLLECT_NS; packets that find
+ * no room wait in a bounded backlog.
  */
 #include "drivers/virtio_net.h"
 
 #define TX_BACKLOG 4096 /* packets that wait for room; their payload is charged to who sent it */
+#define COLLECT_NS NSEC_PER_MSEC
+
+/* tx_lock held: the device is done with a slot. */
+static void slot_done(struct vnet_queue *q, struct vnet_slot *s)
+{
+	pdata_put(s->data);
+	s->data = NULL;
+	if (s->paid) {
+		pqueue_push(&q->sent, s->paid);
+		s->paid = NULL;
+		q->nr_paid--;
+	}
+	s->next = q->free;
+	q->free = s;
+}
 
 /* tx_lock held: what the device has sent. */
 static void tx_reclaim(struct vnet_queue *q)
@@ -17,12 +33,18 @@ static void tx_reclaim(struct vnet_queue *q)
 	struct vnet_slot *s;
 	uint32_t len;
 
-	while ((s = virtq_get(&q->tx, &len))) {
-		pdata_put(s->data);
-		s->data = NULL;
-		s->next = q->free;
-		q->free = s;
-	}
+	while ((s = virtq_get(&q->tx, &len)))
+		slot_done(q, s);
+}
+
+/* Lets tx_lock go, then frees what was paid for: that takes sockets' locks and wakes senders. */
+static void tx_unlock(struct vnet_queue *q)
+{
+	struct pqueue sent = q->sent;
+
+	q->sent = (struct pqueue){ 0 };
+	spin_unlock(&q->tx_lock);
+	pqueue_purge(&sent);
 }
 
 /* tx_lock held.  Return: false without room; the packet is untouched then. */
@@ -70,7 +92,14 @@ static bool tx_put(struct vnet_queue *q, struct pbuf *p)
 	p->data = NULL;
 	atomic_fetch_add_explicit(&q->v->dev.tx_packets, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&q->v->dev.tx_bytes, head + p->len, memory_order_relaxed);
-	pbuf_free(p);
+	if (!(p->flags & PB_PAID)) {
+		pbuf_free(p);
+		return true;
+	}
+	s->paid = p;
+	q->nr_paid++;
+	if (!timer_pending(&q->collect))
+		timer_set(&q->collect, clock_ns() + COLLECT_NS);
 	return true;
 }
 
@@ -113,29 +142,34 @@ static struct vnet_queue *tx_queue(struct vnet *v, const struct pbuf *p)
 	return &v->queues[ether_flow_hash(p) % n];
 }
 
+static bool is_broken(struct vnet *v)
+{
+	return atomic_load_explicit(&v->vd.broken, memory_order_relaxed);
+}
+
 void vnet_tx_start(struct netdev *dev, struct pbuf *p)
 {
 	struct vnet *v = dev->priv;
 	struct vnet_queue *q = tx_queue(v, p);
 
-	if (unlikely(atomic_load_explicit(&v->vd.broken, memory_order_relaxed) ||
+	if (unlikely(is_broken(v) ||
 		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed)))
 		goto drop;
 	spin_lock(&q->tx_lock);
-	if (q->tx.nr_free < q->tx.size / 2)
+	if (q->tx.nr_free < q->tx.size / 2 || q->nr_paid)
 		tx_reclaim(q);
 	if (q->backlog.last && ether_grow(dev, q->backlog.last, p)) {
 		tx_push(q);
-		spin_unlock(&q->tx_lock);
+		tx_unlock(q);
 		return;
 	}
-	if (q->backlog.count >= TX_BACKLOG) {
-		spin_unlock(&q->tx_lock);
+	if (q->backlog.count >= TX_BACKLOG || is_broken(v)) { /* looked at again: vnet_tx_abandon() has been */
+		tx_unlock(q);
 		goto drop;
 	}
 	pqueue_push(&q->backlog, p);
 	tx_push(q);
-	spin_unlock(&q->tx_lock);
+	tx_unlock(q);
 	return;
 drop:
 	atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
@@ -148,5 +182,29 @@ void vnet_tx_service(struct vnet_queue *q)
 	tx_reclaim(q);
 	if (q->backlog.first)
 		tx_push(q);
-	spin_unlock(&q->tx_lock);
+	tx_unlock(q);
+}
+
+void vnet_tx_collect(struct timer *t)
+{
+	struct vnet_queue *q = container_of(t, struct vnet_queue, collect);
+
+	vnet_tx_service(q);
+	if (__atomic_load_n(&q->nr_paid, __ATOMIC_RELAXED) &&
+	    !is_broken(q->v))
+		timer_set(t, clock_ns() + COLLECT_NS);
+}
+
+void vnet_tx_abandon(struct vnet_queue *q)
+{
+	struct pbuf *p;
+
+	spin_lock(&q->tx_lock);
+	for (unsigned i = 0; i < q->tx.size; i++) {
+		if (q->slots[i].data || q->slots[i].paid)
+			slot_done(q, &q->slots[i]);
+	}
+	while ((p = pqueue_pop(&q->backlog)))
+		pqueue_push(&q->sent, p);
+	tx_unlock(q);
 }

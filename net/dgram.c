@@ -134,9 +134,12 @@ struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err)
 
 unsigned dgram_poll(struct sock *s, struct file *f, struct poll_table *pt)
 {
-	unsigned ev = EPOLLOUT | EPOLLWRNORM;
+	unsigned ev = 0;
 
 	poll_wait(f, &s->rd, pt);
+	poll_wait(f, &s->wr, pt);
+	if (dgram_writable(dgram_of(s)))
+		ev |= EPOLLOUT | EPOLLWRNORM;
 	if (atomic_load_explicit(&dgram_of(s)->queued, memory_order_acquire))
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (atomic_load_explicit(&s->err, memory_order_relaxed) ||
@@ -151,8 +154,8 @@ int dgram_ioctl(struct sock *s, unsigned cmd, int *value)
 {
 	struct dgram_sock *d = dgram_of(s);
 
-	if (cmd == 0x5411) { /* SIOCOUTQ: nothing ever waits */
-		*value = 0;
+	if (cmd == 0x5411) { /* SIOCOUTQ */
+		*value = (int)atomic_load_explicit(&d->wmem, memory_order_relaxed);
 		return 0;
 	}
 	if (cmd != 0x541B) /* SIOCINQ: the next datagram */
@@ -170,6 +173,7 @@ int dgram_shutdown(struct sock *s, int how)
 
 	atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
 	wake_up_poll(&s->rd, EPOLLIN | EPOLLHUP);
+	wake_up_poll(&s->wr, EPOLLOUT | EPOLLHUP);
 	return d->rport ? 0 : -ENOTCONN;
 }
 

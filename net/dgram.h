@@ -2,8 +2,9 @@
 /*
  * Datagram sockets' common half: UDP, raw and ping sockets.
  *
- * Locks: lock (spinlock) protects queue, errors, rmem and sk.mem; the hash chains
- *        are read under RCU.  Life: refs, freed by RCU.
+ * Locks: lock (spinlock) protects queue, errors, rmem, wmem and sk.mem; the hash chains
+ *        are read under RCU.  Life: refs (the file, packets on their way out, whoever
+ *        looks), freed by RCU.
  */
 #ifndef NET_DGRAM_H
 #define NET_DGRAM_H
@@ -19,6 +20,7 @@ struct dgram_sock {
 	_Atomic int refs;
 	struct pqueue queue;       /* lock */
 	_Atomic unsigned queued;   /* packets; looked at by sleepers */
+	_Atomic uint32_t wmem;     /* bytes charged for packets on their way out; written under lock */
 	uint32_t rmem;             /* lock */
 	_Atomic uint32_t drops;    /* datagrams that found no room */
 	struct pqueue errors;      /* lock: what ICMP said, for MSG_ERRQUEUE */
@@ -58,6 +60,29 @@ struct dgram_way {
  * addr_import() and route_lookup().
  */
 int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w);
+/* Truesize of a datagram of @head and @payload bytes behind the network header, cut as its path asks. */
+uint32_t dgram_cost(const struct dgram_way *w, unsigned head, size_t payload);
+/**
+ * dgram_pay - charge the socket for a packet on its way out, waiting for room if need be
+ * @m: whether to wait; SO_SNDTIMEO limits it
+ * @p: p->dev set; freeing it gives the charge back
+ * @bytes: from dgram_cost()
+ *
+ * There is room while less than SO_SNDBUF is on its way, so one datagram always gets
+ * through, however large.  A group at its limit is asked to make room; if it cannot, what
+ * the socket has on its way is waited for.
+ *
+ * Context: thread; may sleep.
+ * Return: 0; -EAGAIN (not to wait, or time out), -ENOBUFS (the group's limit, and nothing
+ * to wait for), -EINTR, -ERESTARTSYS, -EPIPE (shut down meanwhile), the socket's error.
+ */
+int dgram_pay(struct dgram_sock *d, const struct sock_msg *m, struct pbuf *p, uint32_t bytes);
+/* Is at most half of SO_SNDBUF on its way?  What poll() calls writable. */
+static inline bool dgram_writable(struct dgram_sock *d)
+{
+	return atomic_load_explicit(&d->wmem, memory_order_seq_cst) <=
+	       atomic_load_explicit(&d->sk.sndbuf, memory_order_relaxed) / 2;
+}
 /* Route for a connect(): honours SO_BINDTODEVICE and a link-local address's scope. */
 int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct ip_addr *dst,
 		struct route *rt);

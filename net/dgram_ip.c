@@ -168,6 +168,8 @@ void dgram_error(struct dgram_sock *d, const struct icmp_error *e, bool connecte
 	atomic_store_explicit(&d->sk.err, e->err, memory_order_seq_cst);
 	if (atomic_load_explicit(&d->sk.rd.count, memory_order_seq_cst))
 		wake_up_poll(&d->sk.rd, EPOLLERR);
+	if (atomic_load_explicit(&d->sk.wr.count, memory_order_seq_cst))
+		wake_up_poll(&d->sk.wr, EPOLLERR);
 }
 
 ssize_t dgram_recv_error(struct dgram_sock *d, struct sock_msg *m)

@@ -48,6 +48,8 @@ void neigh_flush(struct netdev *dev);
 int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace);
 bool neigh_remove(struct netdev *dev, const struct ip_addr *a); /* false: there is none */
 int neigh_init(void);
+/* For /proc/net/sockstat: entries, packets that wait for an address, and their truesize. */
+void neigh_usage(unsigned *entries, unsigned *packets, uint64_t *bytes);
 struct neigh_info {
 	struct netdev *dev;
 	struct ip_addr addr;

@@ -64,6 +64,11 @@ static struct pbuf *piece(const struct pbuf *p, unsigned at, unsigned n)
 	return q;
 }
 
+static uint32_t piece_cost(unsigned n)
+{
+	return (uint32_t)sizeof(struct pbuf) + ALIGN_UP(n, (unsigned)TRUESIZE_ROUND);
+}
+
 int frag_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos, unsigned mtu)
 {
 	bool v4 = addr_is_v4(&p->dst);
@@ -86,6 +91,7 @@ int frag_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos, unsigne
 	}
 	first_len = most - head;
 	first->len = first_len;
+	pbuf_pay_from(first, p, piece_cost(first_len));
 	push_headers(first, proto, ttl, tos, id, 0, true);
 	net_count(frag_out);
 	p->dev->xmit(p->dev, first);
@@ -97,6 +103,7 @@ int frag_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos, unsigne
 			ret = -ENOBUFS;
 			break;
 		}
+		pbuf_pay_from(q, p, piece_cost(n));
 		push_headers(q, proto, ttl, tos, id, head + sent, sent + n < p->len);
 		sent += n;
 		net_count(frag_out);

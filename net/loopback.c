@@ -103,6 +103,8 @@ static void lo_damage(struct pbuf *p)
 static void lo_xmit(struct netdev *dev, struct pbuf *p)
 {
 	p->flags |= PB_CSUM_OK;
+	if (unlikely(p->flags & PB_PAID)) /* sent by way of another device, to an address of ours */
+		pbuf_settle(p);
 	net_count(lo_packets);
 	net_count_add(NS_lo_bytes, p->end - p->start + p->len);
 	packet_tap(dev, p, p->start, false);

@@ -6,7 +6,11 @@
  *            table is bounded; entries that nobody needs now make room.
  * Reading:   under RCU; mac holds address and validity in one word, so sending
  *            to a known neighbour takes no lock.
+ * Waiting:   at most QUEUE_MAX packets wait for one address and WAITING_MAX for all, so
+ *            what the kernel itself sends (no larger than a frame) is bounded; what
+ *            programs send stays charged to them meanwhile.
  * Locks:     neigh_lock protects everything else.  A device's locks come inside.
+ *            Packets are freed without it.
  */
 #include "net/ether.h"
 #include "net/icmp_err.h"
@@ -44,6 +48,7 @@ static struct spinlock neigh_lock = SPINLOCK_INIT("neigh");
 static _Atomic(struct neigh *) *buckets;
 static struct kmem_cache *neigh_cache;
 static unsigned nr_neighs, nr_waiting, hand;
+static uint64_t waiting_bytes;
 static struct timer sweep_timer;
 
 static _Atomic(struct neigh *) *bucket_of(const struct ip_addr *a)
@@ -89,7 +94,34 @@ static void free_rcu(struct rcu_head *h)
 	kmem_cache_free(neigh_cache, container_of(h, struct neigh, rcu));
 }
 
-static void unlink(struct neigh *n)
+static void enqueue(struct neigh *n, struct pbuf *p)
+{
+	pqueue_push(&n->queue, p);
+	nr_waiting++;
+	waiting_bytes += pdata_truesize(p->data, p->off, p->len);
+}
+
+static struct pbuf *dequeue(struct neigh *n)
+{
+	struct pbuf *p = pqueue_pop(&n->queue);
+
+	if (p) {
+		nr_waiting--;
+		waiting_bytes -= pdata_truesize(p->data, p->off, p->len);
+	}
+	return p;
+}
+
+static void dequeue_all(struct neigh *n, struct pqueue *to)
+{
+	struct pbuf *p;
+
+	while ((p = dequeue(n)))
+		pqueue_push(to, p);
+}
+
+/* @gone: gets the packets that waited. */
+static void unlink(struct neigh *n, struct pqueue *gone)
 {
 	_Atomic(struct neigh *) *at = bucket_of(&n->addr);
 	struct neigh *x;
@@ -98,14 +130,16 @@ static void unlink(struct neigh *n)
 		at = &x->next;
 	rcu_assign_pointer(*at, atomic_load_explicit(&n->next, memory_order_relaxed));
 	nr_neighs--;
-	nr_waiting -= n->queue.count;
-	pqueue_purge(&n->queue);
+	dequeue_all(n, gone);
 	call_rcu(&n->rcu, free_rcu);
 }
 
-/* Makes room by dropping one that nobody needs now. */
+/* Makes room by dropping one that nobody needs now, for which nothing waits. */
 static bool evict(void)
 {
+	struct pqueue none = { 0 };
+
+
 	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
 		struct neigh *n;
 
@@ -113,7 +147,7 @@ static bool evict(void)
 		for (n = atomic_load_explicit(&buckets[hand], memory_order_relaxed); n;
 		     n = atomic_load_explicit(&n->next, memory_order_relaxed)) {
 			if (state_of(n) == NEIGH_STALE || state_of(n) == NEIGH_FAILED) {
-				unlink(n);
+				unlink(n, &none);
 				return true;
 			}
 		}
@@ -186,9 +220,7 @@ static void sweep(struct timer *t)
 					set_state(n, NEIGH_FAILED);
 					atomic_store_explicit(&n->mac, 0, memory_order_relaxed);
 					n->deadline = now + FAILED_NS;
-					nr_waiting -= n->queue.count;
-					while ((p = pqueue_pop(&n->queue)))
-						pqueue_push(&lost, p);
+					dequeue_all(n, &lost);
 					continue;
 				}
 				n->probes++;
@@ -213,6 +245,7 @@ static void sweep(struct timer *t)
 static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p, uint64_t *w)
 {
 	uint64_t now = clock_ns();
+	struct pbuf *oldest = NULL;
 	struct neigh *n;
 	bool send = false;
 
@@ -246,17 +279,18 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 		timer_set(&sweep_timer, n->deadline); /* may be earlier than what it waits for */
 		/* fall through */
 	case NEIGH_INCOMPLETE:
-		if (n->queue.count >= QUEUE_MAX) { /* the oldest goes (RFC 4861 section 7.2.2) */
-			pbuf_free(pqueue_pop(&n->queue));
-			nr_waiting--;
-		}
+		if (n->queue.count >= QUEUE_MAX) /* the oldest goes (RFC 4861 section 7.2.2) */
+			oldest = dequeue(n);
 		if (nr_waiting >= WAITING_MAX)
 			goto drop;
-		pqueue_push(&n->queue, p);
-		nr_waiting++;
+		enqueue(n, p);
 		break;
 	}
 	spin_unlock(&neigh_lock);
+	if (oldest) {
+		atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
+		pbuf_free(oldest);
+	}
 	return send;
 drop:
 	spin_unlock(&neigh_lock);
@@ -319,9 +353,7 @@ void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac
 	} else if (old != w || s == NEIGH_INCOMPLETE || s == NEIGH_FAILED) {
 		set_state(n, NEIGH_STALE);
 	}
-	out = n->queue;
-	n->queue = (struct pqueue){ 0 };
-	nr_waiting -= out.count;
+	dequeue_all(n, &out);
 out:
 	spin_unlock(&neigh_lock);
 	while ((p = pqueue_pop(&out)))
@@ -347,9 +379,7 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 		atomic_store_explicit(&n->mac, mac_word(mac), memory_order_release);
 		atomic_store_explicit(&n->confirmed, clock_ns(), memory_order_relaxed);
 		set_state(n, permanent ? NEIGH_PERMANENT : NEIGH_REACHABLE);
-		out = n->queue;
-		n->queue = (struct pqueue){ 0 };
-		nr_waiting -= out.count;
+		dequeue_all(n, &out);
 	}
 	spin_unlock(&neigh_lock);
 	while ((p = pqueue_pop(&out)))
@@ -359,18 +389,22 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 
 bool neigh_remove(struct netdev *dev, const struct ip_addr *a)
 {
+	struct pqueue gone = { 0 };
 	struct neigh *n;
 
 	spin_lock(&neigh_lock);
 	n = find(dev, a);
 	if (n)
-		unlink(n);
+		unlink(n, &gone);
 	spin_unlock(&neigh_lock);
+	pqueue_purge(&gone);
 	return n != NULL;
 }
 
 void neigh_flush(struct netdev *dev)
 {
+	struct pqueue gone = { 0 };
+
 	spin_lock(&neigh_lock);
 	for (unsigned i = 0; buckets && i < NEIGH_BUCKETS; i++) {
 		struct neigh *n, *next;
@@ -378,9 +412,19 @@ void neigh_flush(struct netdev *dev)
 		for (n = atomic_load_explicit(&buckets[i], memory_order_relaxed); n; n = next) {
 			next = atomic_load_explicit(&n->next, memory_order_relaxed);
 			if (n->dev == dev)
-				unlink(n);
+				unlink(n, &gone);
 		}
 	}
+	spin_unlock(&neigh_lock);
+	pqueue_purge(&gone);
+}
+
+void neigh_usage(unsigned *entries, unsigned *packets, uint64_t *bytes)
+{
+	spin_lock(&neigh_lock);
+	*entries = nr_neighs;
+	*packets = nr_waiting;
+	*bytes = waiting_bytes;
 	spin_unlock(&neigh_lock);
 }
 

@@ -173,6 +173,12 @@ static int packet_getname(struct sock *s, union sockaddr_any *a, bool peer)
 	return 18;
 }
 
+static uint32_t frame_cost(size_t payload)
+{
+	return (uint32_t)(sizeof(struct pbuf) + sizeof(struct pdata) +
+			  ALIGN_UP(payload, (size_t)TRUESIZE_ROUND));
+}
+
 static ssize_t packet_sendmsg(struct sock *s, struct sock_msg *m)
 {
 	struct netdev *dev = s->ip.bound;
@@ -181,6 +187,7 @@ static ssize_t packet_sendmsg(struct sock *s, struct sock_msg *m)
 	struct sa_ll ll = { .protocol = be16(dgram_of(s)->lport) };
 	struct pbuf *p;
 	unsigned head;
+	ssize_t ret;
 
 	if (m->name) {
 		if (m->name_len < 12 || m->name->family != AF_PACKET)
@@ -204,23 +211,24 @@ static ssize_t packet_sendmsg(struct sock *s, struct sock_msg *m)
 		return -ENOBUFS;
 	if (raw)
 		p->start = p->end = 2;
-	head = (unsigned)min_t(size_t, len, raw ? ETHER_HEADER : 20u);
-	if (copy_from_iter(pbuf_put(p, head), head, m->it) != head) {
-		pbuf_free(p);
-		return -EFAULT;
-	}
-	if (len > head) {
-		p->data = pdata_from_iter(m->it, len - head);
-		if (IS_ERR(p->data)) {
-			ssize_t err = PTR_ERR(p->data);
-
-			p->data = NULL;
-			pbuf_free(p);
-			return err;
-		}
-		p->len = (uint32_t)(len - head);
-	}
 	p->dev = dev;
+	head = (unsigned)min_t(size_t, len, raw ? ETHER_HEADER : 20u);
+	ret = dgram_pay(dgram_of(s), m, p, frame_cost(len - head));
+	if (!ret && copy_from_iter(pbuf_put(p, head), head, m->it) != head)
+		ret = -EFAULT;
+	if (!ret && len > head) {
+		struct pdata *data = pdata_from_iter(m->it, len - head);
+
+		if (IS_ERR(data))
+			ret = PTR_ERR(data);
+		else
+			p->data = data;
+	}
+	if (ret) {
+		pbuf_free(p);
+		return ret;
+	}
+	p->len = (uint32_t)(len - head);
 	if (raw) {
 		packet_tap(dev, p, p->start, true);
 		dev->start(dev, p);

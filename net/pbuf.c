@@ -27,6 +27,8 @@ struct pbuf *pbuf_alloc(unsigned reserve)
 
 void pbuf_free(struct pbuf *p)
 {
+	if (unlikely(p->flags & PB_PAID))
+		pbuf_settle(p);
 	pdata_put(p->data);
 	kmem_cache_free(pbuf_cache, p);
 }
@@ -39,6 +41,7 @@ struct pbuf *pbuf_clone(const struct pbuf *p)
 		return NULL;
 	memcpy(n, p, sizeof(*n));
 	n->node.next = NULL;
+	n->flags &= (uint8_t)~PB_PAID;
 	n->charged = 0;
 	if (n->data)
 		pdata_get(n->data);

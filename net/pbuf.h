@@ -39,6 +39,7 @@ struct pdata {
 };
 
 struct netdev;
+struct dgram_sock;
 
 /* What can wait in a socket's backlog; first member of its container. */
 struct net_node {
@@ -75,6 +76,9 @@ struct pbuf {
 		struct { /* datagrams */
 			uint16_t sport, dport;
 		} udp;
+		struct { /* out, with PB_PAID */
+			struct dgram_sock *by; /* charged for it; referenced */
+		} paid;
 		struct { /* an entry of an error queue: src reported, dst is where it was to go */
 			uint32_t err, info;
 			uint16_t port;
@@ -88,21 +92,27 @@ struct pbuf {
 			uint32_t off;
 		} frag;
 	};
-	uint32_t charged;   /* bytes charged to the receiving socket */
+	uint32_t charged;   /* bytes charged to the receiving socket, or to paid.by */
 	uint64_t stamp;     /* in: wall-clock ns, if the socket wants to know */
 	uint8_t head[PBUF_HEAD];
 };
 #define PB_CSUM_OK      (1u << 0) /* the transport checksum needs no look */
 #define PB_CSUM_PARTIAL (1u << 1) /* the checksum field holds the pseudo-header's sum: the device completes it */
 #define PB_DF           (1u << 2) /* out: never cut it; the sender hears EMSGSIZE */
-#define PB_LOCAL        (1u << 4) /* in: a copy of multicast that this machine sent */
 #define PB_NO_DF        (1u << 3) /* out, IPv4: routers may cut it */
+#define PB_LOCAL        (1u << 4) /* in: a copy of multicast that this machine sent */
+#define PB_PAID         (1u << 5) /* out: a datagram socket is charged until the packet is freed */
 
 /* Packet with an empty head with @reserve bytes of room before it; NULL without memory. Never sleeps. */
 struct pbuf *pbuf_alloc(unsigned reserve);
 void pbuf_free(struct pbuf *p);
-/* A second packet with the same headers that shares the payload; NULL. */
+/* A second packet with the same headers that shares the payload, charged to nobody; NULL. */
 struct pbuf *pbuf_clone(const struct pbuf *p);
+
+/* Give back what a packet with PB_PAID is charged (net/dgram_mem.c).  Takes the socket's lock, never sleeps. */
+void pbuf_settle(struct pbuf *p);
+/* @to, a piece of @from, takes @bytes of its charge along, if it has one. */
+void pbuf_pay_from(struct pbuf *to, struct pbuf *from, uint32_t bytes);
 
 static inline void *pbuf_push(struct pbuf *p, unsigned n)
 {

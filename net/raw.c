@@ -48,6 +48,7 @@ static void raw_close(struct sock *s)
 	struct dgram_sock *d = dgram_of(s), *x;
 	_Atomic(struct dgram_sock *) *at = &raw_list;
 
+	ip_opts_destroy(s); /* not when the last packet has left */
 	spin_lock(&raw_lock);
 	while ((x = atomic_load_explicit(at, memory_order_relaxed)) != d)
 		at = &x->next;
@@ -189,6 +190,7 @@ static ssize_t send_with_header(struct sock *s, struct sock_msg *m, const struct
 	struct pbuf *p;
 	uint16_t sum;
 	unsigned hlen;
+	ssize_t err;
 	uint8_t *h;
 
 	if (len < 20)
@@ -198,22 +200,26 @@ static ssize_t send_with_header(struct sock *s, struct sock_msg *m, const struct
 	p = pbuf_alloc(PBUF_RESERVE - 20);
 	if (!p)
 		return -ENOBUFS;
+	p->dev = w->dev;
+	err = dgram_pay(dgram_of(s), m, p, dgram_cost(w, 0, len - 20));
+	if (err)
+		goto fail;
 	h = pbuf_put(p, 20);
+	err = -EFAULT;
 	if (copy_from_iter(h, 20, m->it) != 20)
-		goto fault;
+		goto fail;
+	err = -EINVAL;
 	hlen = (h[0] & 15) * 4u;
 	if (h[0] >> 4 != 4 || hlen < 20 || hlen > len || (hlen > 20 &&
 	    copy_from_iter(pbuf_put(p, hlen - 20), hlen - 20, m->it) != hlen - 20))
-		goto invalid;
+		goto fail;
 	if (len > hlen) {
-		p->data = pdata_from_iter(m->it, len - hlen);
-		if (IS_ERR(p->data)) {
-			ssize_t err = PTR_ERR(p->data);
+		struct pdata *data = pdata_from_iter(m->it, len - hlen);
 
-			p->data = NULL;
-			pbuf_free(p);
-			return err;
-		}
+		err = IS_ERR(data) ? PTR_ERR(data) : 0;
+		if (err)
+			goto fail;
+		p->data = data;
 	}
 	p->len = (uint32_t)(len - hlen);
 	put_be16(h + 2, (uint16_t)len);
@@ -227,15 +233,11 @@ static ssize_t send_with_header(struct sock *s, struct sock_msg *m, const struct
 	p->proto = h[9];
 	p->src = addr_from_v4(h + 12);
 	p->dst = w->dst;
-	p->dev = w->dev;
 	w->dev->xmit(w->dev, p);
 	return (ssize_t)len;
-fault:
+fail:
 	pbuf_free(p);
-	return -EFAULT;
-invalid:
-	pbuf_free(p);
-	return -EINVAL;
+	return err;
 }
 
 /* The checksum of a message whose first bytes are in the head, at the socket's offset. */
@@ -295,7 +297,9 @@ static ssize_t raw_sendmsg(struct sock *s, struct sock_msg *m)
 	p->dst = w.dst;
 	p->dev = w.dev;
 	p->th = p->start;
-	ret = copy_from_iter(pbuf_put(p, head), head, m->it) == head ? 0 : -EFAULT;
+	ret = dgram_pay(d, m, p, dgram_cost(&w, head, len - head));
+	if (!ret && copy_from_iter(pbuf_put(p, head), head, m->it) != head)
+		ret = -EFAULT;
 	if (!ret && len > head) {
 		struct pdata *rest = pdata_from_iter(m->it, len - head);
 

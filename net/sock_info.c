@@ -22,6 +22,7 @@ void sock_meminfo(const struct sock *s, uint32_t m[NR_SKMEM])
 		const struct dgram_sock *d = (const struct dgram_sock *)s;
 
 		m[SKMEM_RMEM] = __atomic_load_n(&d->rmem, __ATOMIC_RELAXED);
+		m[SKMEM_WMEM] = atomic_load_explicit(&d->wmem, memory_order_relaxed);
 		m[SKMEM_DROPS] = atomic_load_explicit(&d->drops, memory_order_relaxed);
 	}
 }

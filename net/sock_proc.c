@@ -40,8 +40,10 @@ static bool line(struct dgram_sock *d, void *arg)
 	put_addr(t->s, &d->raddr, rport, t->family);
 	seq_printf(
 		t->s,
-		" %02X 00000000:%08X 00:00000000 00000000 %5u        0 %u 2 0000000000000000 %u\n",
-		rport ? TCP_ESTABLISHED : TCP_CLOSE, __atomic_load_n(&d->rmem, __ATOMIC_RELAXED),
+		" %02X %08X:%08X 00:00000000 00000000 %5u        0 %u 2 0000000000000000 %u\n",
+		rport ? TCP_ESTABLISHED : TCP_CLOSE,
+		atomic_load_explicit(&d->wmem, memory_order_relaxed),
+		__atomic_load_n(&d->rmem, __ATOMIC_RELAXED),
 		d->sk.uid, d->sk.ino, atomic_load_explicit(&d->drops, memory_order_relaxed));
 	return true;
 }
@@ -76,7 +78,8 @@ static bool count_dgram(struct dgram_sock *d, void *arg)
 	if (c->family && d->sk.family != c->family)
 		return true;
 	c->n++;
-	c->bytes += __atomic_load_n(&d->rmem, __ATOMIC_RELAXED);
+	c->bytes += __atomic_load_n(&d->rmem, __ATOMIC_RELAXED) +
+		    atomic_load_explicit(&d->wmem, memory_order_relaxed);
 	return true;
 }
 
@@ -109,8 +112,9 @@ static int show_sockstat(struct seq *s, void *arg)
 {
 	struct count tcp = { 0 }, udp = { 0 }, raw = { 0 };
 	struct ep_place start = { 0 };
+	unsigned frags, neighs, waiting;
+	uint64_t waiting_bytes;
 	uint32_t frag_bytes;
-	unsigned frags;
 
 	(void)arg;
 	listen_walk(count_listener, &tcp);
@@ -118,12 +122,15 @@ static int show_sockstat(struct seq *s, void *arg)
 	udp_for_each(count_dgram, &udp);
 	raw_for_each(count_dgram, &raw);
 	frag_usage(&frags, &frag_bytes);
+	neigh_usage(&neighs, &waiting, &waiting_bytes);
 	seq_printf(s, "sockets: used %u\n", tcp.n + udp.n + raw.n);
 	seq_printf(s, "TCP: inuse %u orphan 0 tw %u alloc %u mem %u\n", tcp.n, tcp_tw_count(),
 		   tcp.n, pages(tcp.bytes));
 	seq_printf(s, "UDP: inuse %u mem %u\nUDPLITE: inuse 0\nRAW: inuse %u\n", udp.n,
 		   pages(udp.bytes), raw.n);
 	seq_printf(s, "FRAG: inuse %u memory %u\n", frags, frag_bytes);
+	seq_printf(s, "NEIGH: inuse %u waiting %u memory %llu\n", neighs, waiting,
+		   (unsigned long long)waiting_bytes);
 	return 0;
 }
 

@@ -183,6 +183,7 @@ static bool one_dgram(struct dgram_sock *d, void *arg)
 	if (!wanted(l, &e) || l->n++ < l->d->at2)
 		return true;
 	e.rqueue = __atomic_load_n(&d->rmem, __ATOMIC_RELAXED);
+	e.wqueue = atomic_load_explicit(&d->wmem, memory_order_relaxed);
 	if (!put_entry(l, &e))
 		return false;
 	l->d->at2++;

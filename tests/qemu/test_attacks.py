@@ -12,7 +12,7 @@ import re
 import pytest
 
 from conftest import APPS, ROOT
-from test_ip import UNTIL_TOLD, counters, tap
+from tapnet import UNTIL_TOLD, counters, tap
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
                                 reason="tap devices need root and /dev/net/tun")

@@ -4,6 +4,8 @@
  *
  *	udp echo PORT SECONDS	answers datagrams, prints "PORT: LENGTH" for each
  *	udp self		options and calls against itself; prints what is wrong
+ *	udp wait ADDRESS [GROUP]	datagrams to a station that does not answer wait, are charged
+ *			to the sender (and to the group at this path), and come back
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <netinet/in.h>
@@ -21,6 +25,63 @@ static char buf[70000];
 static int failed;
 
 #define CHECK(c) do { if (!(c)) { printf("udp.c:%d: %s (errno %d)\n", __LINE__, #c, errno); failed = 1; } } while (0)
+
+/* sock in memory.stat of the group at @path; without one, what the program's own queue holds. */
+static long charged(const char *path, int s)
+{
+	char file[200], line[100];
+	int queued = 0;
+	long n = -1;
+	FILE *f;
+
+	if (!path) {
+		ioctl(s, SIOCOUTQ, &queued);
+		return queued;
+	}
+	snprintf(file, sizeof(file), "%s/memory.stat", path);
+	f = fopen(file, "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "sock %ld", &n);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int wait_for(const char *address, const char *group)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(9) };
+	int s = socket(AF_INET, SOCK_DGRAM, 0), small = 8192, queued, n = 0;
+	struct pollfd p = { .fd = s, .events = POLLOUT };
+	struct timeval limit = { .tv_usec = 300000 };
+
+	inet_pton(AF_INET, address, &a.sin_addr);
+	CHECK(setsockopt(s, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)) == 0);
+	CHECK(poll(&p, 1, 0) == 1);
+	while (n < 1000 && sendto(s, buf, 1000, MSG_DONTWAIT, (void *)&a, sizeof(a)) == 1000)
+		n++;
+	CHECK(n > 2 && n < 60 && errno == EAGAIN);
+	CHECK(poll(&p, 1, 0) == 0);
+	CHECK(ioctl(s, SIOCOUTQ, &queued) == 0 && queued >= 1000 * n);
+	CHECK(charged(group, s) >= queued);
+	if (group)
+		CHECK(system("ss -Huam") == 0);
+	CHECK(setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0);
+	CHECK(sendto(s, buf, 1000, 0, (void *)&a, sizeof(a)) == -1 && errno == EAGAIN);
+	CHECK(poll(&p, 1, 20000) == 1); /* the station is given up */
+	for (n = 0; n < 100 && !ioctl(s, SIOCOUTQ, &queued) && queued; n++)
+		usleep(50000);
+	CHECK(queued == 0);
+	if (group) {
+		CHECK(charged(group, s) == 0);
+		/* Closed with datagrams on their way: they stay charged, and come back. */
+		sendto(s, buf, 60000, 0, (void *)&a, sizeof(a));
+		sendto(s, buf, 60000, MSG_DONTWAIT, (void *)&a, sizeof(a));
+	}
+	close(s);
+	if (!failed)
+		printf("udp: waited\n");
+	return failed;
+}
 
 static int echo(int port, int seconds)
 {
@@ -164,6 +225,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "echo"))
 		return echo(atoi(argv[2]), atoi(argv[3]));
+	if (argc >= 3 && !strcmp(argv[1], "wait"))
+		return wait_for(argv[2], argc > 3 ? argv[3] : NULL);
 	control();
 	errors();
 	many();
