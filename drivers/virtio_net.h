@@ -9,6 +9,7 @@
 #include "kernel/wait.h"
 #include "kernel/work.h"
 #include "net/ether.h"
+#include "net/gro.h"
 
 #define VNET_F_CSUM       (1ULL << 0)
 #define VNET_F_GUEST_CSUM (1ULL << 1)
@@ -53,6 +54,7 @@ struct vnet_queue {
 	struct virtq rx;
 	struct page *small;   /* small payloads are copied here */
 	unsigned small_off;
+	struct gro gro;       /* empty between bursts */
 	/* Senders'. */
 	struct spinlock tx_lock __attribute__((aligned(CACHE_LINE)));
 	struct virtq tx;

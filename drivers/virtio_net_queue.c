@@ -34,6 +34,7 @@ static void vnet_thread(void *arg)
 
 		while (n < RX_BUDGET && vnet_rx_one(q))
 			n++;
+		gro_flush(&q->gro);
 		vnet_rx_refill(q);
 		vnet_tx_service(q);
 		if (n == RX_BUDGET) {

@@ -64,6 +64,7 @@ static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const ui
 	char *first = page_virt(pages[0]);
 	const struct virtio_net_hdr *h = (const void *)first;
 	unsigned avail = lens[0] - sizeof(*h), total = avail, at, i;
+	unsigned gso_type = h->gso_type, gso_size = h->gso_size;
 	struct pbuf *p;
 
 	for (i = 1; i < n; i++)
@@ -73,6 +74,8 @@ static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const ui
 		goto recycle;
 	if (h->flags & (HDR_NEEDS_CSUM | HDR_DATA_VALID))
 		p->flags |= PB_CSUM_OK;
+	if (h->flags & HDR_NEEDS_CSUM) /* made on this machine and not completed */
+		p->flags |= PB_CSUM_STALE;
 	at = sizeof(*h) + ETHER_HEADER + p->end - p->start;
 	if (n == 1 && lens[0] - at <= COPY_MAX) {
 		if (lens[0] > at) {
@@ -95,6 +98,8 @@ static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const ui
 		page_put(pages[i]);
 	}
 	p->len = p->data->len;
+	if (gso_type && gso_size)
+		p->segs = (p->len + gso_size - 1) / gso_size;
 	return p;
 drop:
 	pbuf_free(p);
@@ -140,7 +145,16 @@ bool vnet_rx_one(struct vnet_queue *q)
 		atomic_fetch_add_explicit(&q->v->dev.rx_bytes,
 					  p->end - p->start + p->len + ETHER_HEADER,
 					  memory_order_relaxed);
-		ether_rx(p);
+		/*
+		 * Alone in its burst it is not worth a look; nor is what the device has
+		 * merged, but it does not overtake what is held.
+		 */
+		if (!p->segs && (q->gro.nr || virtq_more(&q->rx))) {
+			gro_receive(&q->gro, p);
+		} else {
+			gro_flush(&q->gro);
+			ether_rx(p);
+		}
 	}
 	return true;
 }

@@ -80,6 +80,38 @@ uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint3
 	return csum_add(sum, tail, 8, false);
 }
 
+void pbuf_renew_csum(struct pbuf *c, unsigned nh)
+{
+	const uint8_t *ip = c->head + nh;
+	uint16_t th = c->th, sum;
+	unsigned hlen, at;
+	uint8_t proto;
+
+	if (!(c->flags & PB_CSUM_STALE))
+		return;
+	c->flags &= (uint8_t)~PB_CSUM_STALE;
+	/* Only whole segments without extension headers are so marked. */
+	if (ip[0] >> 4 == 4) {
+		hlen = (ip[0] & 15) * 4u;
+		proto = ip[9];
+		c->src = addr_from_v4(ip + 12);
+		c->dst = addr_from_v4(ip + 16);
+	} else {
+		hlen = 40;
+		proto = ip[6];
+		c->src = addr_from_v6(ip + 8);
+		c->dst = addr_from_v6(ip + 24);
+	}
+	at = nh + hlen + (proto == IPPROTO_TCP ? 16 : 6);
+	if ((proto != IPPROTO_TCP && proto != IPPROTO_UDP) || at + 2 > c->end)
+		return;
+	c->th = (uint16_t)(nh + hlen);
+	put_be16(c->head + at, 0);
+	sum = pbuf_csum(c, proto);
+	memcpy(c->head + at, &sum, 2);
+	c->th = th;
+}
+
 uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto)
 {
 	uint32_t hlen = p->end - p->th, len = p->len, off = p->off, at = hlen;

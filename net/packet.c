@@ -92,6 +92,7 @@ static struct pbuf *copy_frame(struct netdev *dev, const struct pbuf *p, unsigne
 	if (!c)
 		return NULL;
 	complete_checksum(c);
+	pbuf_renew_csum(c, start + (dev->loopback ? 0 : ETHER_HEADER));
 	c->start = (uint16_t)start;
 	if (dev->loopback) {
 		bool v6 = c->head[start] >> 4 == 6;

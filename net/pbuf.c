@@ -133,6 +133,23 @@ bool pdata_add(struct pdata *d, struct page *page, uint32_t off, uint32_t len)
 	return true;
 }
 
+bool pdata_absorb(struct pdata *to, struct pdata **from)
+{
+	struct pdata *d = *from;
+
+	if (to->nr + d->nr > PDATA_FRAGS ||
+	    atomic_load_explicit(&to->refs, memory_order_acquire) != 1 ||
+	    atomic_load_explicit(&d->refs, memory_order_acquire) != 1)
+		return false;
+	for (unsigned i = 0; i < d->nr; i++)
+		to->frags[to->nr++] = d->frags[i];
+	to->len += d->len;
+	to->truesize += d->truesize;
+	kmem_cache_free(pdata_cache, d);
+	*from = NULL;
+	return true;
+}
+
 /* Finds the fragment with byte *@off and turns *@off into an offset in it. */
 static unsigned pdata_find(const struct pdata *d, uint32_t *off)
 {

@@ -58,6 +58,7 @@ struct pbuf {
 	uint16_t home;        /* out: CPU + 1 whose queue it takes if the device has several; 0: any of its flow's */
 	uint16_t gso_size;    /* TCP payload bytes a segment, when the device is to cut; else 0 */
 	uint16_t next_at;     /* IPv6 in: from nh, the field that named proto */
+	uint32_t segs;        /* in: TCP segments that it was on the wire; 0: one */
 	uint32_t off, len;    /* payload: view of data */
 	struct pdata *data;   /* NULL without payload */
 	struct netdev *dev;   /* came from or goes to */
@@ -102,6 +103,7 @@ struct pbuf {
 #define PB_NO_DF        (1u << 3) /* out, IPv4: routers may cut it */
 #define PB_LOCAL        (1u << 4) /* in: a copy of multicast that this machine sent */
 #define PB_PAID         (1u << 5) /* out: a datagram socket is charged until the packet is freed */
+#define PB_CSUM_STALE   (1u << 6) /* in: verified, but the field in the header is not that of the whole */
 
 /* Packet with an empty head with @reserve bytes of room before it; NULL without memory. Never sleeps. */
 struct pbuf *pbuf_alloc(unsigned reserve);
@@ -151,6 +153,12 @@ void pdata_put(struct pdata *d); /* NULL is fine */
  * Return: false when there is no room for a further fragment.
  */
 bool pdata_add(struct pdata *d, struct page *page, uint32_t off, uint32_t len);
+/**
+ * pdata_absorb - append all of *@from, whose references move, and free it
+ * Both are their holder's alone and wanted whole.  Return: false (nothing done) without
+ * room, or if somebody else holds one of them.
+ */
+bool pdata_absorb(struct pdata *to, struct pdata **from);
 /* Truesize of a view of @d, structures included. */
 uint32_t pdata_truesize(const struct pdata *d, uint32_t off, uint32_t len);
 /* Copies @n bytes from @off on; returns the bytes done (short: fault). */
@@ -173,6 +181,11 @@ struct pdata *pdata_from_iter(struct iov_iter *it, size_t n);
 uint32_t csum_add(uint32_t sum, const void *p, size_t n, bool odd);
 uint16_t csum_fold(uint32_t sum);
 uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len, uint8_t proto);
+/**
+ * pbuf_renew_csum - give a copy of a received packet the checksum that its header lacks
+ * @c: with PB_CSUM_STALE set, else nothing is done; its network header at @nh in head[]
+ */
+void pbuf_renew_csum(struct pbuf *c, unsigned nh);
 /* Sum over transport header and payload of @p, pseudo-header included; 0xffff-folded is good. */
 uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto);
 
@@ -181,6 +194,10 @@ struct pqueue {
 	struct pbuf *first, *last;
 	unsigned count;
 };
+static inline uint32_t pbuf_segs(const struct pbuf *p)
+{
+	return p->segs ? p->segs : 1;
+}
 static inline struct pbuf *pbuf_next(const struct pbuf *p)
 {
 	return (struct pbuf *)p->node.next; /* node is the first member */

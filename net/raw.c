@@ -100,8 +100,10 @@ bool raw_input(const struct pbuf *p)
 			continue;
 		any = true;
 		c = pbuf_clone(p);
-		if (c)
+		if (c) {
+			pbuf_renew_csum(c, c->nh);
 			dgram_queue(d, c);
+		}
 		/* The last reference frees by RCU and may be dropped here. */
 		dgram_put(d);
 	}

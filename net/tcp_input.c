@@ -288,7 +288,7 @@ void tcp_segment(struct tcp_sock *tp, struct pbuf *p)
 {
 	uint64_t now = clock_ns();
 
-	tp->segs_in++;
+	tp->segs_in += pbuf_segs(p);
 	switch (tcp_state(tp)) {
 	case TCP_CLOSE:
 	case TCP_LISTEN:

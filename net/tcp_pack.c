@@ -14,7 +14,9 @@
 #include "net/tcp.h"
 
 #define PACK_AFTER  8u               /* packets in the queue before copying begins */
-#define PACK_MAX    4096u            /* bytes of a packet that is worth copying */
+#define PACK_ORDER  3u               /* of a large block */
+/* Bytes of a packet that is worth copying: a large block, for what was merged of small ones. */
+#define PACK_MAX    ((uint32_t)PAGE_SIZE << PACK_ORDER)
 #define PACK_LARGE  (64u << 10)      /* queued bytes from which on blocks are large */
 
 /* The page is nobody else's: it goes when this packet goes. */
@@ -66,8 +68,9 @@ static bool append(struct tcp_sock *tp, const struct pbuf *p)
 /* Gives @p a block of its own with room behind its bytes. */
 static void begin(struct tcp_sock *tp, struct pbuf *p)
 {
-	bool large = atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed) >= PACK_LARGE;
-	struct page *page = page_alloc(large ? 3 : 0, PAGE_NET, GFP_ATOMIC | GFP_NOWARN);
+	bool large = p->len > PAGE_SIZE ||
+		     atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed) >= PACK_LARGE;
+	struct page *page = page_alloc(large ? PACK_ORDER : 0, PAGE_NET, GFP_ATOMIC | GFP_NOWARN);
 	struct pdata *d = page ? pdata_alloc() : NULL;
 
 	if (d) {

@@ -130,6 +130,7 @@ void tcp_free_rxq(struct tcp_sock *tp)
 	atomic_store_explicit(&tp->rx_bytes, 0, memory_order_relaxed);
 }
 
+#define DUPACKS      3u           /* duplicates that start a fast retransmission (RFC 5681) */
 #define LO_ACK_EVERY (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
 
 /* Cuts what was received before off the front of @p. */
@@ -224,10 +225,14 @@ drop:
  */
 void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
-	uint32_t end = p->tcp.seq + p->len, edge = tp->rcv_adv;
+	uint32_t end = p->tcp.seq + p->len, edge = tp->rcv_adv, full = tp->mss;
+	uint32_t segs = pbuf_segs(p);
 	bool packed;
 
-	tp->data_segs_in++;
+	/* Merged ones tell how long the peer's segments are. */
+	if (segs > 1)
+		full = min(full, max(p->len / segs, TCP_MSS_DEFAULT4));
+	tp->data_segs_in += segs;
 	tp->last_data_ns = now;
 	if (seq_leq(end, tp->rcv_nxt)) { /* old: acknowledge at once (and say which, RFC 2883) */
 		tp->dsack_start = p->tcp.seq;
@@ -254,6 +259,12 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (p->tcp.seq != tp->rcv_nxt) {
 		tp->ack_now = true;
 		ofo_insert(tp, p);
+		/* A peer without SACK counts: each of the merged segments asks for the missing one. */
+		if (unlikely(segs > 1) && !(tp->opts & TCP_OPT_SACKOK)) {
+			for (unsigned n = min(segs, DUPACKS); n > 1; n--)
+				tcp_send_ack(tp, now);
+			tp->ack_now = true;
+		}
 		return;
 	}
 	packed = tcp_pack(tp, p);
@@ -273,7 +284,7 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	 * quarter of a megabyte.
 	 */
 	if (tp->rcv_nxt - tp->rcv_wup >=
-	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * tp->mss))
+	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * full))
 		tp->ack_now = true;
 	/* A reader that leaves the data lying until there is more won't acknowledge it by reading. */
 	if (tp->quickack || tp->hungry)
