@@ -341,6 +341,7 @@ void tcp_fin_received(struct tcp_sock *tp, uint64_t now);
 bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* false: segment is to be dropped */
 void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now);
 uint32_t tcp_window(struct tcp_sock *tp); /* window to offer now, bytes */
+uint32_t tcp_window_room(const struct tcp_sock *tp, uint32_t least);
 bool tcp_ts_ok(const struct tcp_sock *tp, const struct pbuf *p, uint64_t now); /* PAWS */
 
 /* tcp_output.c (what may be sent), tcp_seg.c (elements), tcp_xmit.c (packets) */

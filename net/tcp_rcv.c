@@ -318,11 +318,33 @@ void tcp_fin_received(struct tcp_sock *tp, uint64_t now)
 }
 
 /**
- * tcp_window - the window to offer now
+ * tcp_window_room - the window that buffer, memory and the peer's scale allow
+ * @least: a window of no more than this is of no interest, so memory need not be asked
  *
  * Half of the free buffer: the other half is for what small segments cost
- * beside their bytes.  Grows in steps of a segment or a quarter of the buffer
- * (silly window, MUST-39) and never takes back what was promised (SHLD-14).
+ * beside their bytes.
+ * Context: owned.  Return: bytes.
+ */
+uint32_t tcp_window_room(const struct tcp_sock *tp, uint32_t least)
+{
+	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+	uint32_t room = rcvbuf > tp->rmem ? (rcvbuf - tp->rmem) / 2 : 0;
+
+	room = min(room, 65535u << tp->rcv_wscale);
+	if (room > least && tp->sk.mem.owner) {
+		uint64_t head = sock_mem_headroom(&tp->sk.mem) / 2;
+
+		if (room > head)
+			room = (uint32_t)head;
+	}
+	return room & ~((1u << tp->rcv_wscale) - 1);
+}
+
+/**
+ * tcp_window - the window to offer now
+ *
+ * Grows in steps of a segment or a quarter of the buffer (silly window, MUST-39)
+ * and never takes back what was promised (SHLD-14).
  * Context: owned; the caller sends it, so the promise is noted here.
  * Return: bytes.
  */
@@ -330,16 +352,8 @@ uint32_t tcp_window(struct tcp_sock *tp)
 {
 	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
 	uint32_t cur = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0;
-	uint32_t new = rcvbuf > tp->rmem ? (rcvbuf - tp->rmem) / 2 : 0;
+	uint32_t new = tcp_window_room(tp, cur);
 
-	if (new > cur && tp->sk.mem.owner) {
-		uint64_t head = sock_mem_headroom(&tp->sk.mem) / 2;
-
-		if (new > head)
-			new = (uint32_t)head;
-	}
-	new = min(new, 65535u << tp->rcv_wscale);
-	new &= ~((1u << tp->rcv_wscale) - 1);
 	if (new <= cur || new - cur < min(tp->mss, rcvbuf / 4))
 		return cur;
 	tp->rcv_adv = tp->rcv_nxt + new;

@@ -49,7 +49,7 @@ static void autotune(struct tcp_sock *tp, size_t n)
 /* Takes @n bytes off the queue; whole packets go to @dead. Owned. */
 static void consume(struct tcp_sock *tp, size_t n, struct pqueue *dead)
 {
-	uint32_t freed = 0, rcvbuf, room, cur;
+	uint32_t freed = 0, rcvbuf, cur, news;
 
 	atomic_fetch_sub_explicit(&tp->rx_bytes, (uint32_t)n, memory_order_relaxed);
 	autotune(tp, n);
@@ -83,9 +83,9 @@ static void consume(struct tcp_sock *tp, size_t n, struct pqueue *dead)
 		return;
 	}
 	rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
-	room = rcvbuf > tp->rmem ? (rcvbuf - tp->rmem) / 2 : 0;
 	cur = seq_gt(tp->rcv_adv, tp->rcv_nxt) ? tp->rcv_adv - tp->rcv_nxt : 0;
-	if (room >= cur + max(cur, min(2 * tp->mss, rcvbuf / 4)))
+	news = cur + max(cur, min(2 * tp->mss, rcvbuf / 4));
+	if (tcp_window_room(tp, news - 1) >= news)
 		tp->ack_now = true;
 }
 
