@@ -94,6 +94,7 @@
 #define IP_BIND_ADDRESS_NO_PORT 24
 
 #define IPV6_CHECKSUM      7
+#define IPV6_2292HOPLIMIT  8 /* RECVHOPLIMIT and the type of its message, before RFC 3542 */
 #define IPV6_UNICAST_HOPS  16
 #define IPV6_MULTICAST_IF  17
 #define IPV6_MULTICAST_HOPS 18

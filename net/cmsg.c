@@ -199,7 +199,9 @@ int cmsg_out(struct sock *s, struct sock_msg *m, struct abi_msghdr *h)
 	if (a->have & ANC_PKTINFO)
 		put_pktinfo(&o, a, v6);
 	if (a->have & ANC_TTL)
-		put(&o, v6 ? SOL_IPV6 : SOL_IP, v6 ? IPV6_HOPLIMIT : IP_TTL, &a->ttl, sizeof(int));
+		put(&o, v6 ? SOL_IPV6 : SOL_IP,
+		    v6 ? (s->ip.ttl_2292 ? IPV6_2292HOPLIMIT : IPV6_HOPLIMIT) : IP_TTL, &a->ttl,
+		    sizeof(int));
 	if (a->have & ANC_TOS) {
 		uint8_t tos = (uint8_t)a->tos;
 

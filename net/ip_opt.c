@@ -246,7 +246,13 @@ static int set_v6(struct sock *s, int name, const void *val, unsigned len)
 	case IPV6_UNICAST_HOPS:
 		return set_small(&s->ttl, val, len, 0, IP_TTL_DEFAULT);
 	case IPV6_RECVHOPLIMIT:
-		return set_flag(&o->recvttl, val, len);
+	case IPV6_2292HOPLIMIT: {
+		int err = set_flag(&o->recvttl, val, len);
+
+		if (!err)
+			o->ttl_2292 = o->recvttl && name == IPV6_2292HOPLIMIT;
+		return err;
+	}
 	case IPV6_RECVTCLASS:
 		return set_flag(&o->recvtos, val, len);
 	case IPV6_RECVPKTINFO:
@@ -347,7 +353,9 @@ static int get_v6(struct sock *s, int name, void *val, unsigned *len)
 	case IPV6_UNICAST_HOPS:
 		return sockopt_put_int(val, len, s->ttl);
 	case IPV6_RECVHOPLIMIT:
-		return sockopt_put_int(val, len, o->recvttl);
+		return sockopt_put_int(val, len, o->recvttl && !o->ttl_2292);
+	case IPV6_2292HOPLIMIT:
+		return sockopt_put_int(val, len, o->ttl_2292);
 	case IPV6_RECVTCLASS:
 		return sockopt_put_int(val, len, o->recvtos);
 	case IPV6_RECVPKTINFO:

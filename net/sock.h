@@ -83,6 +83,7 @@ struct ip_opts {
 	uint8_t mcast_ttl;
 	bool mcast_loop, hdrincl, freebind;
 	bool recvttl, recvtos, pktinfo, recverr;
+	bool ttl_2292; /* recvttl, in messages of the type that RFC 2292 had */
 };
 
 /*
