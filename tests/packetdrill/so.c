@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "fs/sys.h"
 #include "kernel/errno.h"
@@ -286,6 +287,8 @@ static void pd_free(void *u)
 __attribute__((visibility("default")))
 void packetdrill_interface_init(const char *flags, struct packetdrill_interface *ifc)
 {
+	/* packetdrill has locked all pages, future ones too; without root there is no room for ours. */
+	munlockall();
 	/* What the last script left open was closed by its owner. */
 	for (int i = 0; i < FD_MAX; i++)
 		atomic_store(&stack_fds[i], 0);

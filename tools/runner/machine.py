@@ -2,6 +2,7 @@
 """The QEMU command line for a configuration, and the files it needs."""
 
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -114,6 +115,16 @@ def make_iso(config, module_paths, tmp):
     return iso
 
 
+def multi_queue(tap):
+    """Was the device @tap made with the flag multi_queue?  Asks ip, for /sys may be another namespace's."""
+    try:
+        done = subprocess.run(["ip", "-d", "-j", "link", "show", "dev", tap], capture_output=True,
+                              check=True)
+        return bool(json.loads(done.stdout)[0]["linkinfo"]["info_data"]["multi_queue"])
+    except (OSError, subprocess.CalledProcessError, ValueError, LookupError):
+        return False
+
+
 def net_arguments(config):
     """-netdev and -device for --net."""
     kind, _, rest = config.net.partition(",")
@@ -131,7 +142,9 @@ def net_arguments(config):
         return ["-netdev", f"user,id=n0{forwards}", "-device", device]
     kind, _, name = config.net.partition(":")
     if kind == "tap" and re.fullmatch(r"[\w.-]+", name):
-        queues = f",queues={config.queues}" if config.queues > 1 else ""
+        # QEMU opens one queue of a tap that was made for many only if asked for two.
+        wanted = config.queues if config.queues > 1 or not multi_queue(name) else 2
+        queues = f",queues={wanted}" if wanted > 1 else ""
         vectors = f",mq=on,vectors={2 * config.queues + 2}" if config.queues > 1 else ""
         return ["-netdev", f"tap,id=n0,ifname={name},script=no,downscript=no{queues}",
                 "-device", device + vectors]
