@@ -1,48 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * netserver's side of the classic requests: one layout each for streams that
- * the server receives (10) and sends (94), for transactions (13, 19, 34, 300)
- * and for datagram streams (16).  Source: the messages of netperf 2.7.
- */
+/* netserver's side of the classic requests.  Source: the messages of netperf 2.7. */
 #include <errno.h>
 #include <string.h>
+#include "apps/lib/np_classic.h"
 #include "apps/lib/np_sock.h"
 #include "apps/lib/np_test.h"
 
 #define LONGEST_TEST 10000000 /* seconds; a byte count may stand in the same word */
 
-/* Places of what all layouts have. */
-struct layout {
-	unsigned sndbuf, rcvbuf, nodelay, cpu, length, port, family;	 /* in the request */
-	unsigned r_rcvbuf, r_sndbuf, r_nodelay, r_cpu, r_length, r_port, r_rate; /* in the answer */
-};
+const struct np_layout np_stream_layout = { 2, 3, 7, 8, 10, 15, 16, 2, 7, 4, 5, 6, 8, 9 };
+const struct np_layout np_rr_layout = { 3, 2, 10, 11, 13, 16, 17, 2, 6, 3, 4, 5, 7, 8 };
+const struct np_layout np_datagram_layout = { 0, 2, 0, 8, 10, 13, 14, 2, 3, 0, 4, 5, 6, 7 };
 
-static const struct layout stream_layout = { 2, 3, 7, 8, 10, 15, 16, 2, 7, 4, 5, 6, 8, 9 };
-static const struct layout rr_layout = { 3, 2, 10, 11, 13, 16, 17, 2, 6, 3, 4, 5, 7, 8 };
-static const struct layout datagram_layout = { 0, 2, 0, 8, 10, 13, 14, 2, 3, 0, 4, 5, 6, 7 };
-
-static const struct layout *layout_of(uint32_t type)
+const struct np_layout *np_layout_of(uint32_t type)
 {
 	switch (type) {
 	case NP_TCP_STREAM:
 	case NP_TCP_MAERTS:
-		return &stream_layout;
+		return &np_stream_layout;
 	case NP_UDP_STREAM:
-		return &datagram_layout;
+		return &np_datagram_layout;
 	case NP_TCP_RR:
 	case NP_TCP_CRR:
 	case NP_TCP_CC:
 	case NP_UDP_RR:
-		return &rr_layout;
+		return &np_rr_layout;
 	default:
 		return NULL;
 	}
 }
 
-static void decode(const struct np_msg *req, const struct layout *l, struct np_test *t)
+static void decode(const struct np_msg *req, const struct np_layout *l, struct np_test *t)
 {
 	uint32_t type = req->w[0];
-	int stream = l == &stream_layout;
+	int stream = l == &np_stream_layout;
 
 	t->type = type == NP_UDP_STREAM || type == NP_UDP_RR ? SOCK_DGRAM : SOCK_STREAM;
 	t->sndbuf = l->sndbuf ? (int)req->w[l->sndbuf] : -1;
@@ -53,7 +44,7 @@ static void decode(const struct np_msg *req, const struct layout *l, struct np_t
 	t->pad = NP_PAD_SECONDS;
 	t->local.ss_family = req->w[l->family] == NP_INET6 ? AF_INET6 : AF_INET;
 	np_set_port(&t->local, req->w[l->port]);
-	if (l == &rr_layout) {
+	if (l == &np_rr_layout) {
 		t->req_size = (int)req->w[8];
 		t->rsp_size = (int)req->w[9];
 		t->connection = type == NP_TCP_CRR || type == NP_TCP_CC;
@@ -77,7 +68,7 @@ static void decode(const struct np_msg *req, const struct layout *l, struct np_t
 	}
 }
 
-static void answer(const struct np_test *t, const struct np_msg *req, const struct layout *l,
+static void answer(const struct np_test *t, const struct np_msg *req, const struct np_layout *l,
 		   struct np_msg *m)
 {
 	memset(m, 0, sizeof(*m));
@@ -89,7 +80,7 @@ static void answer(const struct np_test *t, const struct np_msg *req, const stru
 	m->w[l->r_cpu] = (uint32_t)t->measure_cpu;
 	m->w[l->r_port] = t->port;
 	np_set_float(m, l->r_rate, t->measure_cpu ? 100.0f : 0.0f);
-	if (l == &stream_layout)
+	if (l == &np_stream_layout)
 		m->w[3] = t->direction == NP_SEND ? t->send_size : t->recv_size;
 }
 
@@ -134,7 +125,7 @@ static void results(const struct np_test *t, const struct np_msg *req, struct np
 
 int np_classic_serve(int control, const struct np_msg *req)
 {
-	const struct layout *l = layout_of(req->w[0]);
+	const struct np_layout *l = np_layout_of(req->w[0]);
 	struct np_test t;
 	struct np_msg m;
 	int error, ret;
@@ -153,7 +144,7 @@ int np_classic_serve(int control, const struct np_msg *req)
 			error = np_test_run(&t, control);
 			results(&t, req, &m);
 			/* Transactions: the data sockets close before the results; streams: after. */
-			if (l == &rr_layout)
+			if (l == &np_rr_layout)
 				np_test_close(&t);
 			ret = error ? np_refuse(control, req->w[0] + 2, error) : np_send(control, &m);
 		}

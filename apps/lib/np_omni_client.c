@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "apps/lib/np_classic.h"
 #include "apps/lib/np_client.h"
 #include "apps/lib/np_omni_client.h"
 #include "apps/lib/np_sock.h"
@@ -339,7 +340,8 @@ static void say_end(struct np_omni *c, struct run *r)
 	if (r->data < 0)
 		return;
 	if (c->type == SOCK_DGRAM) {
-		for (int i = 0; i < END_MARKS && c->direction != NP_SEND; i++)
+		/* A classic server waits for its own clock; an empty datagram would be an error. */
+		for (int i = 0; i < END_MARKS && c->direction != NP_SEND && !c->classic; i++)
 			send(r->data, r->tx, 0, MSG_NOSIGNAL);
 		return;
 	}
@@ -408,9 +410,40 @@ static int run_data(struct np_omni *c, struct run *r)
 
 static int take_message(struct np_omni *c, int control, struct np_msg *m)
 {
+	m->w[1] = 0;
 	if (np_recv(control, m, ANSWER_SECONDS) <= 0)
 		return fail(c, "control connection: %s", strerror(errno));
 	return m->w[1] ? fail(c, "remote error %u", m->w[1]) : 0;
+}
+
+/*
+ * The server's answer to @m, an OMNI request; one that does not know it is asked
+ * again in the classic way.
+ */
+static int agree(struct np_omni *c, int control, struct np_msg *m)
+{
+	if (np_send(control, m) < 0)
+		return fail(c, "control connection: %s", strerror(errno));
+	if (take_message(c, control, m) < 0) {
+		if (m->w[1] != NP_UNKNOWN_REQUEST)
+			return -1;
+		c->classic = np_classic_request(c, m);
+		if (!c->classic)
+			return -1;
+		if (np_send(control, m) < 0)
+			return fail(c, "control connection: %s", strerror(errno));
+		if (take_message(c, control, m) < 0)
+			return -1;
+		c->error[0] = '\0';
+		np_classic_answer(c, c->classic, m);
+		return 0;
+	}
+	c->remote.rcvbuf_begin = m->w[2];
+	c->remote.recv_size = m->w[3];
+	c->remote.sndbuf_begin = m->w[5];
+	c->remote.send_size = m->w[6];
+	np_set_port(&c->peer, m->w[13]);
+	return 0;
 }
 
 static void take_results(struct np_omni *c, const struct np_msg *m)
@@ -455,15 +488,8 @@ static int test(struct np_omni *c, int control, struct run *r)
 		r->data = -1;
 	}
 	request(c, &m, c->connection ? r->next_port : np_port_of(&bound));
-	if (np_send(control, &m) < 0)
-		return fail(c, "control connection: %s", strerror(errno));
-	if (take_message(c, control, &m) < 0)
+	if (agree(c, control, &m) < 0)
 		return -1;
-	c->remote.rcvbuf_begin = m.w[2];
-	c->remote.recv_size = m.w[3];
-	c->remote.sndbuf_begin = m.w[5];
-	c->remote.send_size = m.w[6];
-	np_set_port(&c->peer, m.w[13]);
 	if (run_data(c, r) < 0)
 		return -1;
 	if (r->data >= 0)
@@ -471,7 +497,10 @@ static int test(struct np_omni *c, int control, struct run *r)
 	r->data = -1;
 	if (take_message(c, control, &m) < 0)
 		return -1;
-	take_results(c, &m);
+	if (c->classic)
+		np_classic_results(c, c->classic, &m);
+	else
+		take_results(c, &m);
 	return 0;
 }
 

@@ -53,6 +53,8 @@ struct np_omni {
 	void (*running)(struct np_omni *c); /* when the data may flow; may be NULL */
 	const char *title;
 
+	uint32_t classic;		/* the server knows no OMNI: type of the classic request; else 0 */
+
 	/* results */
 	char error[160];
 	double elapsed;

@@ -5,6 +5,7 @@ import re
 import socket
 import struct
 import subprocess
+import threading
 
 import pytest
 
@@ -203,3 +204,43 @@ def test_on_tally(run):
     assert done.status == 0, done.out + done.err
     values = [float(line.split("=")[1]) for line in done.out.splitlines() if "THROUGHPUT=" in line]
     assert len(values) == 7 and min(values) > 1
+
+
+class OldServer(threading.Thread):
+    """Passes one control connection on to a server, but knows no OMNI; keeps the requests' types."""
+
+    def __init__(self, behind):
+        super().__init__(daemon=True)
+        self.behind, self.types = behind, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        client, _ = self.listener.accept()
+        with client, peer.connect(4, self.behind) as control:
+            while words := peer.receive(client):
+                self.types.append(words[0])
+                if words[0] == 97:
+                    client.sendall(peer.pack({0: 98, 1: 998}))
+                    continue
+                control.sendall(peer.pack(words))
+                for _ in range(2):  # the answer, the results
+                    client.sendall(peer.pack(peer.receive(control)))
+
+
+@pytest.mark.parametrize("name,number,length", [
+    ("TCP_RR", 13, "-20"), ("TCP_CRR", 34, "-20"), ("TCP_CC", 300, "-20"), ("UDP_RR", 19, "-20"),
+    ("TCP_MAERTS", 94, "1"), ("UDP_STREAM", 16, "1"), ("TCP_STREAM", 10, "-100000")])
+def test_client_of_a_server_without_omni(server, name, number, length):
+    old = OldServer(server)
+    done = subprocess.run(
+        [NETPERF, "-H", "127.0.0.1", "-p", str(old.port), "-t", name, "-l", length, "--",
+         *(["-r", "30,40"] if "RR" in name else []), "-k", "THROUGHPUT,REMOTE_RECV_CALLS,REMOTE_SEND_CALLS"],
+        capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), name
+    values = dict(line.split("=") for line in done.stdout.split("\n") if "=" in line)
+    assert old.types == [97, number]
+    assert float(values["THROUGHPUT"]) > 0
+    calls = "REMOTE_SEND_CALLS" if name == "TCP_MAERTS" else "REMOTE_RECV_CALLS"
+    assert name == "TCP_CC" or int(values[calls]) >= (20 if length == "-20" else 1)
