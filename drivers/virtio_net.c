@@ -104,6 +104,7 @@ static void vnet_describe(struct vnet *v)
 	if (f & VNET_F_HOST_TSO6)
 		d->features |= NETDEV_TSO6;
 	d->start = vnet_tx_start;
+	d->start_many = vnet_tx_start_many;
 	d->priv = v;
 	atomic_store_explicit(&d->carrier, !(f & VNET_F_STATUS) || (virtio_config16(&v->vd, 6) & 1),
 			      memory_order_relaxed);

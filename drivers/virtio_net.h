@@ -84,6 +84,7 @@ void vnet_rx_refill(struct vnet_queue *q);
 
 /* Sending (virtio_net_tx.c). */
 void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
+void vnet_tx_start_many(struct netdev *dev, struct pqueue *list);
 void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends what waits */
 void vnet_tx_collect(struct timer *t);      /* the same, from time to time while senders are charged */
 void vnet_tx_abandon(struct vnet_queue *q); /* the device has been reset: what it held and what waits goes */

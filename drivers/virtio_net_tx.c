@@ -147,35 +147,53 @@ static bool is_broken(struct vnet *v)
 	return atomic_load_explicit(&v->vd.broken, memory_order_relaxed);
 }
 
-void vnet_tx_start(struct netdev *dev, struct pbuf *p)
+/* tx_lock held.  False: no room to wait in, and the packet is gone. */
+static bool tx_enqueue(struct netdev *dev, struct vnet_queue *q, struct pbuf *p)
 {
-	struct vnet *v = dev->priv;
-	struct vnet_queue *q = tx_queue(v, p);
-
-	if (unlikely(is_broken(v) ||
-		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed)))
-		goto drop;
-	spin_lock(&q->tx_lock);
-	if (q->tx.nr_free < q->tx.size / 2 || q->nr_paid)
-		tx_reclaim(q);
-	if (q->backlog.last && ether_grow(dev, q->backlog.last, p)) {
-		tx_push(q);
-		tx_unlock(q);
-		return;
-	}
-	if (q->backlog.count >= TX_BACKLOG || is_broken(v)) { /* looked at again: vnet_tx_abandon() has been */
-		tx_unlock(q);
-		goto drop;
+	if (q->backlog.last && ether_grow(dev, q->backlog.last, p))
+		return true;
+	if (q->backlog.count >= TX_BACKLOG) {
+		pbuf_free(p);
+		return false;
 	}
 	pqueue_push(&q->backlog, p);
-	tx_push(q);
-	tx_unlock(q);
-	return;
-drop:
-	atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
-	pbuf_free(p);
+	return true;
 }
 
+void vnet_tx_start_many(struct netdev *dev, struct pqueue *list)
+{
+	struct vnet *v = dev->priv;
+	struct vnet_queue *q;
+	unsigned lost = 0;
+	struct pbuf *p;
+
+	if (!list->first)
+		return;
+	q = tx_queue(v, list->first);
+	if (unlikely(atomic_load_explicit(&v->vd.broken, memory_order_relaxed) ||
+		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed))) {
+		lost = list->count;
+		pqueue_purge(list);
+	} else {
+		spin_lock(&q->tx_lock);
+		if (q->tx.nr_free < q->tx.size / 2)
+			tx_reclaim(q);
+		while ((p = pqueue_pop(list)))
+			lost += !tx_enqueue(dev, q, p);
+		tx_push(q);
+		spin_unlock(&q->tx_lock);
+	}
+	if (lost)
+		atomic_fetch_add_explicit(&dev->tx_dropped, lost, memory_order_relaxed);
+}
+
+void vnet_tx_start(struct netdev *dev, struct pbuf *p)
+{
+	struct pqueue one = { 0 };
+
+	pqueue_push(&one, p);
+	vnet_tx_start_many(dev, &one);
+}
 void vnet_tx_service(struct vnet_queue *q)
 {
 	spin_lock(&q->tx_lock);

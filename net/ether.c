@@ -7,6 +7,7 @@
  * headers are cut off exactly where the payload begins, so payload needs no copy.
  */
 #include "net/ether.h"
+#include "net/gso.h"
 #include "net/packet.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
@@ -14,6 +15,20 @@
 const uint8_t ether_broadcast[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
 #define RX_RESERVE 16u /* the Ethernet header lies before the network header, which is aligned */
+
+/* The device does not cut. */
+static void send_cut(struct netdev *dev, struct pbuf *p)
+{
+	struct pqueue q;
+
+	gso_cut(dev, p, &q);
+	if (dev->start_many) {
+		dev->start_many(dev, &q);
+		return;
+	}
+	while ((p = pqueue_pop(&q)))
+		dev->start(dev, p);
+}
 
 void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t type)
 {
@@ -29,7 +44,10 @@ void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t
 	memcpy(h + 6, dev->mac, 6);
 	put_be16(h + 12, type);
 	packet_tap(dev, p, p->start, true);
-	dev->start(dev, p);
+	if (gso_needed(dev, p))
+		send_cut(dev, p);
+	else
+		dev->start(dev, p);
 }
 
 static void ether_output(struct netdev *dev, struct pbuf *p)

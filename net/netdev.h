@@ -25,6 +25,7 @@ struct netdev {
 	unsigned features; /* NETDEV_*; constant once registered */
 	_Atomic bool carrier; /* the link is there */
 	void (*start)(struct netdev *dev, struct pbuf *p); /* sends a complete frame; consumes, never sleeps */
+	void (*start_many)(struct netdev *dev, struct pqueue *q); /* the same for frames of one flow; or NULL */
 	_Atomic uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_dropped, tx_dropped;
 	struct netdev *next;
 };

@@ -56,7 +56,7 @@ struct pbuf {
 	uint16_t nh, th;      /* offsets into head[]: network, transport header */
 	uint16_t start, end;  /* used part of head[] */
 	uint16_t home;        /* out: CPU + 1 whose queue it takes if the device has several; 0: any of its flow's */
-	uint16_t gso_size;    /* TCP payload bytes a segment, when the device is to cut; else 0 */
+	uint16_t gso_size;    /* out: TCP payload bytes a segment, when it is to be cut; else 0 */
 	uint16_t next_at;     /* IPv6 in: from nh, the field that named proto */
 	uint32_t segs;        /* in: TCP segments that it was on the wire; 0: one */
 	uint32_t off, len;    /* payload: view of data */

@@ -100,14 +100,12 @@ static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
 }
 
 /*
- * Most bytes that may leave as one packet: several segments if the device cuts
- * them.  What only the first of them may carry goes alone.
+ * Most bytes that may leave as one packet: several segments, which the device cuts,
+ * or net/gso.c before it.  What only the first of them may carry goes alone.
  */
 static uint32_t packet_max(const struct tcp_sock *tp)
 {
-	unsigned tso = addr_is_v4(&tp->ep.raddr) ? NETDEV_TSO4 : NETDEV_TSO6;
-
-	if (likely(tp->loopback) || !tp->dev || !(tp->dev->features & tso) || tp->ecn_cwr || tp->urg_send)
+	if (likely(tp->loopback) || !tp->dev || !NETDEV_ETHER(tp->dev) || tp->ecn_cwr || tp->urg_send)
 		return tp->mss;
 	return TCP_SEG_MAX / tp->mss * tp->mss;
 }

@@ -41,7 +41,7 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 		if (!p->dev && route_lookup(&p->dst, &rt) == 0)
 			p->dev = rt.dev;
 		if (p->dev && !p->dev->loopback) {
-			if (p->dev->features & NETDEV_CSUM) { /* the device completes it */
+			if ((p->dev->features & NETDEV_CSUM) || p->gso_size) { /* completed by the device, or when cut */
 				sum = (uint16_t)~csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
 								       IPPROTO_TCP));
 				p->flags |= PB_CSUM_PARTIAL;
@@ -137,7 +137,7 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		p->len = seg->len;
 		pdata_get(seg->data);
 		if (seg->len > tp->mss) {
-			p->gso_size = (uint16_t)tp->mss; /* the device cuts it */
+			p->gso_size = (uint16_t)tp->mss; /* cut by the device, or just before it */
 			tp->data_segs_out += (seg->len - 1) / tp->mss;
 		}
 		tp->data_segs_out++;

@@ -19,6 +19,7 @@
 #include "net/dgram.h"
 #include "net/ether.h"
 #include "net/gro.h"
+#include "net/gso.h"
 
 enum odd {
 	NOTHING,
@@ -399,6 +400,78 @@ static void at_random(unsigned seed)
 		HOST_CHECK_EQ(in[f], out[f]);
 }
 
+/*
+ * A large packet is cut for a device that does not (net/gso.c): each segment is right
+ * by itself, and merged again they are the packet.
+ */
+static void there_and_back(unsigned bytes, unsigned mss, uint8_t last, unsigned features)
+{
+	static uint8_t large[66000], again[66000];
+	unsigned ip_len = v6 ? 40 : 20, head = ETHER_HEADER + ip_len + 32, h, len, count = 0, at = 0;
+	struct piece s = { .at = 0, .len = 0, .flags = last | TH_CWR };
+	struct gro g = { .nr = 0 };
+	struct pqueue q;
+	struct pbuf *p = received(&s, 0);
+
+	/* Its headers, with the payload that belongs to them. */
+	pbuf_push(p, ETHER_HEADER);
+	p->nh = p->start + ETHER_HEADER;
+	p->th = (uint16_t)(p->nh + ip_len);
+	p->proto = IPPROTO_TCP;
+	p->src = v6 ? addr_from_v6(p->head + p->nh + 8) : addr_from_v4(p->head + p->nh + 12);
+	p->dst = v6 ? addr_from_v6(p->head + p->nh + 24) : addr_from_v4(p->head + p->nh + 16);
+	pattern_fill(large, bytes, 0, 0);
+	p->data = pdata_from_bytes(large, bytes);
+	p->len = bytes;
+	p->gso_size = (uint16_t)mss;
+	p->flags |= PB_CSUM_PARTIAL;
+	dev.features = features;
+	HOST_CHECK(gso_needed(&dev, p));
+	gso_cut(&dev, p, &q);
+	dev.features = 0;
+	while ((p = pqueue_pop(&q))) {
+		unsigned n = p->end - p->start;
+		struct page *page = page_alloc(0, PAGE_NET, GFP_KERNEL);
+		uint8_t *frame = page_virt(page), *th = frame + ETHER_HEADER + ip_len;
+		struct pbuf *r;
+
+		HOST_CHECK_EQ(n, head);
+		HOST_CHECK(!!(p->flags & PB_CSUM_PARTIAL) == !!features);
+		memcpy(frame, p->head + p->start, n);
+		pdata_copy_out(p->data, p->off, frame + n, p->len);
+		HOST_CHECK_EQ(get_be32(th + 4), at);
+		HOST_CHECK_EQ(p->len, min(mss, bytes - at));
+		at += p->len;
+		HOST_CHECK_EQ(th[13] & (TH_FIN | TH_PSH), at == bytes ? last & (TH_FIN | TH_PSH) : 0);
+		HOST_CHECK_EQ(th[13] & TH_CWR, count++ ? 0 : TH_CWR);
+		if (features) {
+			put_be16(th + 16, 0);
+			put_be16(th + 16, be16(checksum(frame + ETHER_HEADER, ip_len, 32 + p->len, v6)));
+		}
+		th[13] &= (uint8_t)~TH_CWR; /* which is never merged */
+		if (count == 1) {
+			put_be16(th + 16, 0);
+			put_be16(th + 16, be16(checksum(frame + ETHER_HEADER, ip_len, 32 + p->len, v6)));
+		}
+		r = ether_rx_head(&dev, frame, n + p->len, n + p->len);
+		r->data = pdata_alloc();
+		pdata_add(r->data, page, n, p->len);
+		r->len = p->len;
+		page_put(page);
+		pbuf_free(p);
+		gro_receive(&g, r);
+	}
+	gro_flush(&g);
+	HOST_CHECK_EQ(at, bytes);
+	HOST_CHECK_EQ(count, (bytes + mss - 1) / mss);
+	for (at = 0; (p = came_out(again + at, &h, &len)); at += len - h) {
+		memmove(again + at, again + at + h, len - h);
+		pbuf_free(p);
+	}
+	HOST_CHECK_EQ(at, bytes);
+	HOST_CHECK(!memcmp(large, again, bytes));
+}
+
 /* Each page is back when everything is quiet. */
 static void quiet(uint64_t before)
 {
@@ -421,6 +494,10 @@ static void body(void)
 	pages = page_nr_free();
 	for (unsigned round = 0; round < 2; round++) {
 		v6 = round;
+		there_and_back(3000, 1448, A, 0);
+		there_and_back(1449, 1448, F | P, 0);
+		there_and_back(64000, 1448, P, 0);
+		there_and_back(20000, 536, P, NETDEV_CSUM);
 		bounds(1448);
 		bounds(3800);
 		bounds(10);
