@@ -69,6 +69,7 @@ struct vring_used {
 };
 
 #define VIRTQ_PARTS 24 /* pieces of one buffer, at most */
+#define VIRTQ_DIRECT 3 /* pieces that lie in the ring itself while half of it is free: a table costs the device a look */
 
 struct virtq_part {
 	void *addr; /* in the direct map */

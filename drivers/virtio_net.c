@@ -21,12 +21,40 @@ PARAM_BOOL("net.noevent", no_event, PARAM_RO, "virtio network: do without event 
 PARAM_BOOL("net.nooffload", no_offload, PARAM_RO,
 	   "virtio network: checksums and segments in software");
 
+static bool lro = true;
+static struct vnet *devices[8]; /* those whose offloads can be changed; written at start-up */
+
+static int lro_set(const struct param *p, const char *value)
+{
+	if ((value[0] != '0' && value[0] != '1') || value[1])
+		return -EINVAL;
+	__atomic_store_n(&lro, value[0] == '1', __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < ARRAY_SIZE(devices) && devices[i]; i++)
+		vnet_set_lro(devices[i], value[0] == '1');
+	return 0;
+}
+static int lro_get(const struct param *p, char *buf, size_t n)
+{
+	return scnprintf(buf, n, "%d", __atomic_load_n(&lro, __ATOMIC_RELAXED));
+}
+PARAM_CUSTOM("net.lro", lro_set, lro_get, PARAM_RW,
+	     "virtio network: the device may merge received TCP segments");
+
+/* An Ethernet's, or what the device says, as far as an IP packet can be that large. */
+static void set_mtu(struct vnet *v)
+{
+	unsigned mtu = v->vd.features & VNET_F_MTU ? virtio_config16(&v->vd, CONFIG_MTU) : 0;
+
+	v->dev.mtu = mtu >= 1280 ? min(mtu, 65535u - ETHER_HEADER - (unsigned)sizeof(struct virtio_net_hdr))
+				 : 1500;
+}
+
 /* Everything up to DRIVER_OK. */
 static int vnet_setup(struct vnet *v)
 {
 	uint64_t want = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VNET_F_MAC | VNET_F_MTU |
 			VNET_F_STATUS | VNET_F_MRG_RXBUF | VNET_F_CTRL_VQ | VNET_F_CTRL_RX |
-			VNET_F_MQ;
+			VNET_F_MQ | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS;
 	uint64_t offered = virtio_offered(&v->vd);
 	unsigned device_pairs = 1;
 	int err;
@@ -37,17 +65,27 @@ static int vnet_setup(struct vnet *v)
 		want |= VNET_F_CSUM | VNET_F_HOST_TSO4 | VNET_F_HOST_TSO6;
 	if (!no_offload && (offered & VNET_F_GUEST_CSUM)) {
 		want |= VNET_F_GUEST_CSUM;
-		if (offered & VNET_F_MRG_RXBUF)
+		/* What can be changed later may be taken now. */
+		if (lro || (offered & (VNET_F_CTRL_VQ | VNET_F_CTRL_GUEST_OFFLOADS)) ==
+				   (VNET_F_CTRL_VQ | VNET_F_CTRL_GUEST_OFFLOADS))
 			want |= VNET_F_GUEST_TSO4 | VNET_F_GUEST_TSO6;
 	}
 	if (!(offered & VNET_F_CTRL_VQ))
-		want &= ~(VNET_F_MQ | VNET_F_CTRL_RX);
+		want &= ~(VNET_F_MQ | VNET_F_CTRL_RX | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS);
 	err = virtio_accept(&v->vd, want);
 	if (err)
 		return err;
 	v->merge = (v->vd.features & VNET_F_MRG_RXBUF) != 0;
+	set_mtu(v);
+	if (v->merge)
+		v->rx_pages = 1;
+	else if (v->vd.features & (VNET_F_GUEST_TSO4 | VNET_F_GUEST_TSO6))
+		v->rx_pages = VNET_RX_PAGES;
+	else
+		v->rx_pages = (v->dev.mtu + ETHER_HEADER + sizeof(struct virtio_net_hdr) + PAGE_SIZE - 1) /
+			      PAGE_SIZE;
 	if (v->vd.features & VNET_F_MQ)
-		device_pairs = max(virtio_config16(&v->vd, 8), (uint16_t)1);
+		device_pairs = max(virtio_config16(&v->vd, CONFIG_PAIRS), (uint16_t)1);
 	v->nr_pairs = min(min(device_pairs, max_pairs), nr_cpus);
 	if (v->vd.nr_vectors < 2) {
 		pr_warn("virtio: %s: %u MSI-X vectors, at least 2 expected", v->vd.name,
@@ -92,11 +130,6 @@ static void vnet_describe(struct vnet *v)
 		memcpy(d->mac + 2, &r, 4);
 		d->mac[0] = 2; /* locally administered */
 	}
-	d->mtu = 1500;
-	if ((f & VNET_F_MTU) && virtio_config16(&v->vd, 10) >= 1280)
-		d->mtu = virtio_config16(&v->vd, 10);
-	if (d->mtu + ETHER_HEADER + sizeof(struct virtio_net_hdr) > PAGE_SIZE && !v->merge)
-		d->mtu = 1500;
 	if (f & VNET_F_CSUM)
 		d->features |= NETDEV_CSUM;
 	if (f & VNET_F_HOST_TSO4)
@@ -106,7 +139,7 @@ static void vnet_describe(struct vnet *v)
 	d->start = vnet_tx_start;
 	d->start_many = vnet_tx_start_many;
 	d->priv = v;
-	atomic_store_explicit(&d->carrier, !(f & VNET_F_STATUS) || (virtio_config16(&v->vd, 6) & 1),
+	atomic_store_explicit(&d->carrier, !(f & VNET_F_STATUS) || (virtio_config16(&v->vd, CONFIG_STATUS) & STATUS_LINK_UP),
 			      memory_order_relaxed);
 }
 
@@ -118,6 +151,7 @@ static void vnet_free(struct vnet *v)
 	for (unsigned i = 0; v->queues && i < v->nr_pairs; i++) {
 		virtq_free(&v->queues[i].rx);
 		virtq_free(&v->queues[i].tx);
+		kfree(v->queues[i].chains);
 	}
 }
 
@@ -130,6 +164,7 @@ static void vnet_probe(const struct pci_function *f, unsigned number)
 		return;
 	snprintf(v->name, sizeof(v->name), "eth%u", number);
 	v->dev.name = v->name;
+	mutex_init(&v->ctrl_lock, "vnet_ctrl");
 	work_init(&v->config_work, vnet_config_work);
 	err = virtio_pci_probe(&v->vd, f);
 	if (!err)
@@ -145,12 +180,18 @@ static void vnet_probe(const struct pci_function *f, unsigned number)
 	if (v->nr_pairs > 1) {
 		uint16_t n = (uint16_t)v->nr_pairs;
 
-		if (vnet_command(v, 4, 0, &n, 2))
+		if (vnet_command(v, CTRL_MQ, CTRL_MQ_PAIRS_SET, &n, 2))
 			v->nr_pairs = 1;
 	}
 	if (v->vd.features & VNET_F_CTRL_RX) {
-		vnet_command(v, 0, 1, "\1", 1); /* all multicast: solicited-node groups */
-		vnet_command(v, 0, 0, "\0", 1); /* not promiscuous */
+		vnet_command(v, CTRL_RX, CTRL_RX_ALLMULTI, "\1", 1); /* all multicast: solicited-node groups */
+		vnet_command(v, CTRL_RX, CTRL_RX_PROMISC, "\0", 1); /* not promiscuous */
+	}
+	if (v->vd.features & VNET_F_CTRL_GUEST_OFFLOADS) {
+		if (!lro)
+			vnet_set_lro(v, false);
+		if (number < ARRAY_SIZE(devices))
+			devices[number] = v;
 	}
 	for (unsigned i = 0; i < v->nr_pairs; i++) {
 		if (vnet_queue_start(&v->queues[i]) == 0)

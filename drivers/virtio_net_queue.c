@@ -72,7 +72,9 @@ int vnet_queue_init(struct vnet *v, unsigned i)
 	err = virtio_vector(&v->vd, entry, cpu, interrupt_handler, q, q->name);
 	if (err)
 		return err;
-	err = virtq_init(&v->vd, &q->rx, 2 * i, entry, QUEUE_SIZE, false);
+	err = virtq_init(&v->vd, &q->rx, 2 * i, entry, QUEUE_SIZE, v->rx_pages > 1);
+	if (!err)
+		err = vnet_rx_init(q);
 	if (err)
 		return err;
 	err = virtq_init(&v->vd, &q->tx, 2 * i + 1, entry, QUEUE_SIZE, true);
@@ -100,4 +102,12 @@ int vnet_queue_start(struct vnet_queue *q)
 	vnet_rx_refill(q);
 	thread_start(t);
 	return 0;
+}
+
+void vnet_shut_down(struct vnet *v)
+{
+	atomic_store_explicit(&v->dev.carrier, false, memory_order_release);
+	netdev_carrier_changed(&v->dev);
+	for (unsigned i = 0; i < v->nr_pairs; i++)
+		interrupt_handler(&v->queues[i]);
 }

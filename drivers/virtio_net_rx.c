@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * virtio network devices, receiving: page-size buffers, several to a packet where
- * the device merges them.
+ * the device merges them; else chains of pages for the largest packet it may send.
  *
  * Payload goes up by reference: the headers are copied into the packet's head
  * exactly up to the payload.  Small payloads are copied into a page that they
@@ -10,11 +10,26 @@
  * Everything here is the queue's thread's; nothing is locked.
  */
 #include "drivers/virtio_net.h"
-#include "kernel/log.h"
+#include "kernel/errno.h"
+#include "mm/slab.h"
 
 #define COPY_MAX 256u /* payload up to this is copied */
 
-/* Puts fresh or recycled pages into the receive ring. */
+int vnet_rx_init(struct vnet_queue *q)
+{
+	if (q->v->rx_pages == 1)
+		return 0;
+	q->chains = kzalloc(VNET_RX_CHAINS * sizeof(*q->chains), GFP_KERNEL);
+	if (!q->chains)
+		return -ENOMEM;
+	for (unsigned i = 0; i < VNET_RX_CHAINS; i++) {
+		q->chains[i].next = q->free_chains;
+		q->free_chains = &q->chains[i];
+	}
+	return 0;
+}
+
+/* Puts a page into the ring, which has room. */
 static void rx_post(struct vnet_queue *q, struct page *page)
 {
 	struct virtq_part part = { page_virt(page), PAGE_SIZE };
@@ -23,14 +38,61 @@ static void rx_post(struct vnet_queue *q, struct page *page)
 		page_put(page);
 }
 
+/* A page that the packet does not need: back into the ring, at once or with others. */
+static void rx_recycle(struct vnet_queue *q, struct page *page)
+{
+	if (q->v->rx_pages == 1)
+		rx_post(q, page);
+	else if (q->nr_spare < VNET_RX_PAGES)
+		q->spare[q->nr_spare++] = page;
+	else
+		page_put(page);
+}
+
+static struct page *rx_page(struct vnet_queue *q)
+{
+	if (q->nr_spare)
+		return q->spare[--q->nr_spare];
+	return page_alloc(0, PAGE_NET, GFP_ATOMIC | GFP_NOWARN);
+}
+
+/* One chain, made whole again, goes into the ring.  False: no room, no memory. */
+static bool rx_post_chain(struct vnet_queue *q)
+{
+	struct virtq_part parts[VNET_RX_PAGES];
+	struct vnet_chain *c = q->free_chains;
+	unsigned n = q->v->rx_pages;
+
+	if (!c || !virtq_room(&q->rx, n))
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		if (!c->pages[i])
+			c->pages[i] = rx_page(q);
+		if (!c->pages[i])
+			return false;
+		parts[i].addr = page_virt(c->pages[i]);
+		parts[i].len = PAGE_SIZE;
+	}
+	if (virtq_add(&q->rx, parts, 0, n, c))
+		return false;
+	q->free_chains = c->next;
+	return true;
+}
+
+/* What can't be had now is tried for after the next packet; the thread looks from time to time. */
 void vnet_rx_refill(struct vnet_queue *q)
 {
-	while (virtq_room(&q->rx, 1)) {
-		struct page *page = page_alloc(0, PAGE_NET, GFP_ATOMIC | GFP_NOWARN);
+	if (q->v->rx_pages > 1) {
+		while (rx_post_chain(q))
+			;
+	} else {
+		while (virtq_room(&q->rx, 1)) {
+			struct page *page = rx_page(q);
 
-		if (!page)
-			break; /* the next packet tries again; the thread looks from time to time */
-		rx_post(q, page);
+			if (!page)
+				break;
+			rx_post(q, page);
+		}
 	}
 	virtq_kick(&q->rx);
 }
@@ -84,7 +146,7 @@ static struct pbuf *rx_build(struct vnet_queue *q, struct page **pages, const ui
 				goto drop;
 			p->len = lens[0] - at;
 		}
-		rx_post(q, pages[0]);
+		rx_recycle(q, pages[0]);
 		return p;
 	}
 	p->data = pdata_alloc();
@@ -106,28 +168,26 @@ drop:
 recycle:
 	atomic_fetch_add_explicit(&q->v->dev.rx_dropped, 1, memory_order_relaxed);
 	for (i = 0; i < n; i++)
-		rx_post(q, pages[i]);
+		rx_recycle(q, pages[i]);
 	return NULL;
 }
 
-bool vnet_rx_one(struct vnet_queue *q)
+/* The pages of the next packet and the bytes in each, headers included; 0: none, or the device lied. */
+static unsigned rx_take(struct vnet_queue *q, struct page **pages, uint32_t *lens)
 {
-	struct page *pages[PDATA_FRAGS];
-	uint32_t lens[PDATA_FRAGS];
 	const struct virtio_net_hdr *h;
 	unsigned n = 1, i;
-	struct pbuf *p;
 
 	pages[0] = virtq_get(&q->rx, &lens[0]);
 	if (!pages[0])
-		return false;
+		return 0;
 	h = page_virt(pages[0]);
 	if (q->v->merge)
 		n = h->num_buffers;
 	if (lens[0] < sizeof(*h) || !n || n > PDATA_FRAGS) {
 		virtio_broken(&q->v->vd, "received packet without a proper header");
 		page_put(pages[0]);
-		return false;
+		return 0;
 	}
 	for (i = 1; i < n; i++) {
 		pages[i] = virtq_get(&q->rx, &lens[i]);
@@ -136,9 +196,45 @@ bool vnet_rx_one(struct vnet_queue *q)
 				      "received packet in fewer buffers than its header says");
 			while (i--)
 				page_put(pages[i]);
-			return false;
+			return 0;
 		}
 	}
+	return n;
+}
+
+/* The same where each buffer is a chain of pages, for a device that does not merge. */
+static unsigned rx_take_chain(struct vnet_queue *q, struct page **pages, uint32_t *lens)
+{
+	unsigned n = 0;
+	uint32_t len;
+	struct vnet_chain *c = virtq_get(&q->rx, &len);
+
+	if (!c)
+		return 0;
+	c->next = q->free_chains;
+	q->free_chains = c;
+	if (len < sizeof(struct virtio_net_hdr)) {
+		virtio_broken(&q->v->vd, "received packet without a proper header");
+		return 0;
+	}
+	for (; len; n++) { /* at most the chain's bytes: virtq_get() has looked */
+		pages[n] = c->pages[n];
+		c->pages[n] = NULL;
+		lens[n] = min(len, (uint32_t)PAGE_SIZE);
+		len -= lens[n];
+	}
+	return n;
+}
+
+bool vnet_rx_one(struct vnet_queue *q)
+{
+	struct page *pages[PDATA_FRAGS];
+	uint32_t lens[PDATA_FRAGS];
+	unsigned n = q->v->rx_pages > 1 ? rx_take_chain(q, pages, lens) : rx_take(q, pages, lens);
+	struct pbuf *p;
+
+	if (!n)
+		return false;
 	p = rx_build(q, pages, lens, n);
 	if (p) {
 		atomic_fetch_add_explicit(&q->v->dev.rx_packets, 1, memory_order_relaxed);

@@ -160,7 +160,7 @@ int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, uns
 	s->room = 0;
 	for (unsigned i = out; i < n; i++)
 		s->room += parts[i].len;
-	if (q->indirect && n > 1) {
+	if (q->indirect && (n > VIRTQ_DIRECT || (n > 1 && q->nr_free < q->size / 2))) {
 		struct vring_desc *t = q->tables + (size_t)head * VIRTQ_PARTS;
 		struct virtq_part whole = { t, n * (uint32_t)sizeof(*t) };
 

@@ -46,6 +46,7 @@ struct dhcp {
 	_Atomic bool answered;
 	struct lease answer;
 	struct thread *thread;
+	_Atomic bool link_up;      /* the link has come back since the thread last looked */
 	struct lease bound;
 	struct dhcp *next;
 };
@@ -203,6 +204,23 @@ static void send(struct dhcp *d, uint8_t type, const struct lease *l, bool renew
 	ether_send(d->dev, p, ether_broadcast, ETHER_IPV4);
 }
 
+/* Has the link come back?  @seen: and it is being looked after. */
+static bool link_came(struct dhcp *d, bool seen)
+{
+	return seen ? atomic_exchange_explicit(&d->link_up, false, memory_order_acq_rel)
+		    : atomic_load_explicit(&d->link_up, memory_order_acquire);
+}
+
+void dhcp_link_up(struct netdev *dev)
+{
+	for (struct dhcp *d = atomic_load_explicit(&clients, memory_order_acquire); d; d = d->next) {
+		if (d->dev != dev)
+			continue;
+		atomic_store_explicit(&d->link_up, true, memory_order_release);
+		thread_wake(d->thread);
+	}
+}
+
 /* Sends and waits until @deadline for an answer of the types in @mask. */
 static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew, uint64_t wait, unsigned mask,
 		struct lease *out)
@@ -213,9 +231,9 @@ static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew,
 	atomic_store_explicit(&d->answered, false, memory_order_relaxed);
 	atomic_store_explicit(&d->xid, net_random() | 1, memory_order_release);
 	send(d, type, l, renew);
-	while (!got && clock_ns() < deadline) {
+	while (!got && clock_ns() < deadline && !link_came(d, false)) {
 		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
-		if (!atomic_load_explicit(&d->answered, memory_order_acquire))
+		if (!atomic_load_explicit(&d->answered, memory_order_acquire) && !link_came(d, false))
 			schedule_until(deadline);
 		thread_finish_sleep();
 		if (!atomic_load_explicit(&d->answered, memory_order_acquire))
@@ -263,6 +281,19 @@ static void unconfigure(struct dhcp *d)
 	ifaddr_del(d->dev, &d->bound.addr);
 }
 
+/* Until @s seconds after @from, or until the link comes back. */
+static void sleep_s(struct dhcp *d, uint64_t from, uint32_t s)
+{
+	uint64_t until = from + s * NSEC_PER_SEC;
+
+	while (clock_ns() < until && !link_came(d, false)) {
+		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
+		if (!link_came(d, false))
+			schedule_until(until);
+		thread_finish_sleep();
+	}
+}
+
 /* DISCOVER … ACK; tries for ever, more and more seldom. */
 static void acquire(struct dhcp *d)
 {
@@ -270,7 +301,15 @@ static void acquire(struct dhcp *d)
 		uint64_t wait = try < 5 ? NSEC_PER_SEC << try : 60 * NSEC_PER_SEC;
 		struct lease offer, l;
 
-		if (!d->dev->up || !ask(d, DISCOVER, NULL, false, wait, 1u << OFFER, &offer))
+		if (link_came(d, true)) {
+			try = 0;
+			wait = NSEC_PER_SEC;
+		}
+		if (!d->dev->up) {
+			sleep_s(d, clock_ns(), 1);
+			continue;
+		}
+		if (!ask(d, DISCOVER, NULL, false, wait, 1u << OFFER, &offer))
 			continue;
 		if (addr_is_any(&offer.addr) || addr_is_multicast(&offer.addr) || addr_is_loopback(&offer.addr))
 			continue;
@@ -299,14 +338,6 @@ static void acquire(struct dhcp *d)
 	}
 }
 
-static void sleep_s(uint64_t from, uint32_t s)
-{
-	uint64_t until = from + s * NSEC_PER_SEC;
-
-	while (clock_ns() < until)
-		thread_sleep_until(until, false);
-}
-
 /* Keeps the lease as long as a server says so; returns when it is lost. */
 static void hold(struct dhcp *d)
 {
@@ -315,11 +346,22 @@ static void hold(struct dhcp *d)
 		struct lease l = { 0 };
 
 		if (d->bound.lease == 0xffffffffu)
-			sleep_s(from, 0x7fffffff);
-		sleep_s(from, d->bound.t1);
-		while (clock_ns() < end) {
+			sleep_s(d, from, 0x7fffffff);
+		for (;;) {
+			sleep_s(d, from, d->bound.t1);
+			if (!link_came(d, true))
+				break;
+			/*
+			 * Is this still the network that the lease is from?  Without an
+			 * answer it stays ours (RFC 2131 section 3.2).
+			 */
+			if (ask(d, REQUEST, &d->bound, true, 4 * NSEC_PER_SEC, 1u << ACK | 1u << NAK, &l))
+				break;
+		}
+		while (!l.type && clock_ns() < end) {
 			uint64_t wait = max((end - clock_ns()) / 4, NSEC_PER_SEC);
 
+			link_came(d, true); /* it is asked anyway */
 			if (ask(d, REQUEST, &d->bound, true, min(wait, 60 * NSEC_PER_SEC),
 				1u << ACK | 1u << NAK, &l))
 				break;

@@ -242,12 +242,27 @@ unsigned ether_flow_hash(const struct pbuf *p)
 	return (h * 0x9e3779b1u) >> 16;
 }
 
+void ether_announce(struct netdev *dev)
+{
+	const struct ifaddr *t = ifaddr_table();
+
+	for (unsigned i = 0; i < NR_IFADDRS; i++) {
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && addr_is_v4(&t[i].addr))
+			arp_announce(dev, &t[i].addr);
+	}
+	nd_announce(dev);
+}
+
 void netdev_carrier_changed(struct netdev *dev)
 {
 	/* Who was there may be gone. */
 	neigh_flush(dev);
-	if (atomic_load_explicit(&dev->carrier, memory_order_acquire))
-		nd_start(dev);
+	if (!atomic_load_explicit(&dev->carrier, memory_order_acquire))
+		return;
+	/* We may be somewhere else: who remembers us learns where, and what is ours is asked about. */
+	ether_announce(dev);
+	nd_start(dev);
+	dhcp_link_up(dev);
 }
 
 void ether_register(struct netdev *dev)

@@ -16,6 +16,8 @@
 /* Makes @dev (name, mac, mtu, features, start, carrier set) known to the stack. */
 void ether_register(struct netdev *dev);
 void netdev_carrier_changed(struct netdev *dev);
+/* Tells everybody on the link which addresses are here: gratuitous ARP, unsolicited advertisements. */
+void ether_announce(struct netdev *dev);
 
 /**
  * ether_rx_head - packet with the headers of a received frame
@@ -71,6 +73,7 @@ void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_a
 void nd_start(struct netdev *dev); /* link-local address, router solicitation */
 void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
 		    uint64_t valid_until); /* with duplicate detection */
+void nd_announce(struct netdev *dev); /* an unsolicited advertisement for each address */
 bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast that our addresses bring */
 /* The solicited-node groups of @dev's addresses. */
 void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
@@ -85,6 +88,7 @@ void mld_input(struct pbuf *p, const uint8_t *m, unsigned n); /* a query; does n
 /* Configuration (net/dhcp.c, net/config.c). */
 bool dhcp_input(struct pbuf *p); /* true: consumed */
 int dhcp_start(struct netdev *dev);
+void dhcp_link_up(struct netdev *dev); /* the lease is looked at again, or asked for at once */
 void net_config_init(void); /* init step: ip= or DHCP on the devices there are */
 /* Name servers, for /proc/net/pnp; at most three. */
 void net_set_dns(const struct ip_addr *servers, unsigned n, const char *domain);

@@ -148,6 +148,17 @@ static void advertise(struct netdev *dev, const struct ip_addr *target, const st
 	nd_send(dev, target, dst, m, 32, NULL);
 }
 
+void nd_announce(struct netdev *dev)
+{
+	const struct ifaddr *t = ifaddr_table();
+
+	for (unsigned i = 0; i < NR_IFADDRS; i++) {
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && !addr_is_v4(&t[i].addr) &&
+		    !(atomic_load_explicit(&t[i].flags, memory_order_relaxed) & IFA_TENTATIVE))
+			advertise(dev, &t[i].addr, &all_nodes, false);
+	}
+}
+
 static void solicit_routers(struct netdev *dev)
 {
 	uint8_t m[16] = { ND_RS };

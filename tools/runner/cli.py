@@ -25,7 +25,14 @@ def add_run_options(parser):
     add("--accel", default="tcg", choices=["tcg", "kvm"])
     add("--boot", default=None, choices=["kernel", "iso"], help="how the image is loaded (kernel)")
     add("--firmware", default="bios", choices=["bios", "uefi"], help="uefi implies --boot iso")
-    add("--net", default="none", metavar="none|user[,HOSTPORT-GUESTPORT...]|tap:IFNAME")
+    add("--net", default="none", 
+        metavar="none|user[,HOSTPORT-GUESTPORT...]|tap:IFNAME|dgram:LOCAL:REMOTE",
+        help="what the network device is connected to; dgram: Unix datagram sockets, one frame"
+             " each (none)")
+    add("--net-device", default="", metavar="KEY=VALUE,...",
+        help="more properties of the device, in QEMU's words: mrg_rxbuf=off,host_mtu=9000")
+    add("--qmp", default="", metavar="PATH",
+        help="QEMU's own socket, for tests: set_link nic0, announce-self")
     add("--queues", type=int, default=1, metavar="N", help="queue pairs of the network device (1)")
     add("--append", action="append", default=[], metavar="'k=v ...'", help="kernel parameters")
     add("--add", action="append", default=[], metavar="FILE[:PATH]",
@@ -71,6 +78,7 @@ def config_of(args):
     return machine.Config(
         out=os.environ.get("O", "build"), smp=args.smp, mem=args.mem, machine=args.machine,
         accel=args.accel, boot=boot, firmware=args.firmware, net=args.net, queues=args.queues,
+        device=args.net_device, qmp=args.qmp,
         append=" ".join(args.append), add=args.add, add_deb=args.add_deb,
         plugins=args.plugin, gdb=args.gdb)
 

@@ -32,6 +32,8 @@ class Config:
     firmware: str = "bios"
     net: str = "none"
     queues: int = 1
+    device: str = ""
+    qmp: str = ""
     append: str = ""
     add: list = dataclasses.field(default_factory=list)
     add_deb: list = dataclasses.field(default_factory=list)
@@ -130,7 +132,7 @@ def net_arguments(config):
     kind, _, rest = config.net.partition(",")
     if kind == "none":
         return ["-nic", "none"]
-    device = "virtio-net-pci,netdev=n0"
+    device = "virtio-net-pci,netdev=n0,id=nic0" + (f",{config.device}" if config.device else "")
     if kind == "user":
         forwards = ""
         for pair in filter(None, rest.split(",")):
@@ -148,7 +150,12 @@ def net_arguments(config):
         vectors = f",mq=on,vectors={2 * config.queues + 2}" if config.queues > 1 else ""
         return ["-netdev", f"tap,id=n0,ifname={name},script=no,downscript=no{queues}",
                 "-device", device + vectors]
-    raise UsageError(f"--net: none, user or tap:IFNAME expected, not {config.net!r}")
+    if kind == "dgram" and re.fullmatch(r"[^,:]+:[^,:]+", name):
+        local, _, remote = name.partition(":")
+        return ["-netdev", f"dgram,id=n0,local.type=unix,local.path={local},"
+                f"remote.type=unix,remote.path={remote}", "-device", device]
+    raise UsageError("--net: none, user, tap:IFNAME or dgram:LOCAL:REMOTE expected,"
+                     f" not {config.net!r}")
 
 
 def firmware_arguments(config, tmp):
@@ -172,6 +179,10 @@ def check(config):
         raise UsageError(f"--mem: a size such as 512M expected, not {config.mem!r}")
     if config.queues < 1:
         raise UsageError("--queues: at least 1")
+    if config.device and not re.fullmatch(r"\w+=[\w:.-]+(,\w+=[\w:.-]+)*", config.device):
+        raise UsageError(f"--net-device: KEY=VALUE,... expected, not {config.device!r}")
+    if "," in config.qmp:
+        raise UsageError("--qmp: a path without commas")
     if not os.path.exists(config.elf):
         raise CannotStart(f"{config.elf} does not exist; run make"
                           + (f" O={config.out}" if config.out != "build" else ""))
@@ -214,4 +225,6 @@ def arguments(config, text, console, records, log, tmp):
             argv += ["-initrd", ",".join(module_paths)]
     if config.gdb:
         argv += ["-s", "-S"]
+    if config.qmp:
+        argv += ["-qmp", f"unix:{config.qmp},server=on,wait=off"]
     return argv
