@@ -7,7 +7,7 @@ PD_SO     := $(O)/host/libtally_packetdrill.so
 # Files, pipes and epoll as the test of the file system links them.
 PD_SRC    := $(sort $(HOST_CORE) $(HOST_NET) $(HOST_NET_CALLS) \
 	$(wildcard $(call host_note,vfs_test,SOURCES)) \
-	$(addprefix tests/packetdrill/,machine.c so.c stack.c) tests/host/uaccess.c)
+	$(addprefix tests/packetdrill/,machine.c so.c stack.c) fs/splice.c tests/host/uaccess.c)
 PD_OBJ    := $(PD_SRC:%.c=$(O)/host/pic/%.o)
 PD_CFLAGS := $(HOST_CFLAGS) -O2 -fPIC -fvisibility=hidden
 

@@ -196,6 +196,8 @@ int cmsg_out(struct sock *s, struct sock_msg *m, struct abi_msghdr *h)
 
 		put(&o, SOL_SOCKET, SO_TIMESTAMP, tv, sizeof(tv));
 	}
+	if (a->have & ANC_INQ)
+		put(&o, SOL_TCP, TCP_INQ, &a->inq, sizeof(a->inq));
 	if (a->have & ANC_PKTINFO)
 		put_pktinfo(&o, a, v6);
 	if (a->have & ANC_TTL)

@@ -18,6 +18,7 @@ struct sock_msg;
 #define ANC_PKTINFO (1u << 2) /* ifindex, local: IP_PKTINFO, IPV6_PKTINFO */
 #define ANC_ERROR   (1u << 3) /* err, from: IP_RECVERR, IPV6_RECVERR */
 #define ANC_STAMP   (1u << 4) /* stamp: SO_TIMESTAMP */
+#define ANC_INQ     (1u << 5) /* inq: TCP_INQ */
 
 /* struct sock_extended_err of the ABI. */
 struct abi_ext_err {
@@ -37,6 +38,7 @@ struct sock_anc {
 	struct abi_ext_err err;
 	struct ip_addr from;   /* who reported the error */
 	uint64_t stamp;        /* wall-clock ns */
+	int inq;               /* bytes that can still be read */
 };
 
 /* Reads control messages of a send: 0, -EFAULT, -EINVAL, -EBADF, -ENOMEM. May sleep. */

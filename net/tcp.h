@@ -102,7 +102,8 @@ struct tcp_seg {
 #define SEG_SACKED  0x04
 #define SEG_LOST    0x08
 #define SEG_RETRANS 0x10 /* the retransmission is in flight */
-#define SEG_PUSH    0x20
+#define SEG_PUSH    0x20 /* a write ends here */
+#define SEG_EOR     0x40 /* a record ends here: nothing is added behind it (MSG_EOR) */
 static inline uint32_t seg_span(const struct tcp_seg *s)
 {
 	return s->len + ((s->flags & SEG_SYN) ? 1 : 0) + ((s->flags & SEG_FIN) ? 1 : 0);
@@ -154,7 +155,7 @@ struct tcp_sock {
 	uint32_t adv_mss, peer_mss, user_mss; /* we announce; the peer said; TCP_MAXSEG (0 none) */
 	uint8_t snd_wscale, rcv_wscale;
 	uint8_t opts;               /* TCP_OPT_* agreed on */
-	bool fin_queued, nodelay, cork, more;
+	bool fin_queued, nodelay, cork, more, inq; /* inq: TCP_INQ */
 	bool probe_byte;            /* the byte at snd_nxt went out with a window probe */
 	bool orphan_counted;        /* among tcp_orphans() */
 	int soft_err;               /* what ICMP said about segments in flight; told at a time-out */
@@ -177,6 +178,7 @@ struct tcp_sock {
 	uint32_t dsack_start, dsack_end; /* to report once; equal: none */
 	uint32_t last_ofo_seq;      /* start of the newest block: it is reported first */
 	bool rx_busy;               /* a reader copies without ownership … */
+	bool rx_turn;               /* … and another one waits for its end */
 	struct pbuf *rx_seen;       /* … up to and with this packet */
 	uint32_t urg_seq;           /* the urgent byte */
 	uint8_t urg_state, urg_byte; /* enum tcp_urg_state; the byte once it is here */
@@ -185,6 +187,7 @@ struct tcp_sock {
 	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, quickack, fin_rcvd;
 	bool interactive;           /* requests are answered soon: the answer acknowledges */
+	uint8_t quick;              /* so many acknowledgements more do not wait */
 	uint32_t answered;          /* rcv_nxt when data was last sent */
 	uint32_t fin_seq;
 	uint64_t copied;            /* bytes read since rcvbuf was last looked at */
@@ -269,6 +272,7 @@ static inline void tcp_get(struct tcp_sock *tp)
 {
 	atomic_fetch_add_explicit(&tp->ep.refs, 1, memory_order_relaxed);
 }
+uint8_t tcp_offered(void); /* TCP_OPT_* that a new connection asks for or accepts */
 void tcp_put(struct tcp_sock *tp);
 static inline void tcp_own(struct tcp_sock *tp)
 {
@@ -352,6 +356,7 @@ void tcp_send_probe(struct tcp_sock *tp, uint64_t now);  /* one below snd_una, n
 void tcp_send_window_probe(struct tcp_sock *tp, uint64_t now); /* the next byte, beyond the window */
 bool tcp_claim_probe(struct tcp_sock *tp); /* that byte was taken: it is sent; false: no memory to say so */
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
+void tcp_push_last(struct tcp_sock *tp); /* PSH on the last packet of outq, which is data */
 void tcp_reply_reset(const struct pbuf *p);              /* to a segment nobody wants */
 void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr);
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);

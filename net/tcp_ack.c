@@ -157,6 +157,8 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		unsigned sndbuf = atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
 
 		tp->soft_err = 0;
+		if (!tp->loopback)
+			tp->more = false; /* MSG_MORE holds bytes back while nothing else happens */
 		/* Room for two congestion windows, as long as memory is easy. */
 		if (!tp->sk.sndbuf_locked && sndbuf < TCP_SNDBUF_MAX && sndbuf < 2 * tp->cwnd &&
 		    !sock_mem_pressure(&tp->sk.mem) && !tcp_memory_short(tp)) {

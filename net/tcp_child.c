@@ -28,6 +28,7 @@ static void inherit(struct tcp_sock *tp, const struct tcp_sock *l)
 	tp->sk.v6only = l->sk.v6only;
 	tp->nodelay = l->nodelay;
 	tp->quickack = l->quickack;
+	tp->inq = l->inq;
 	tp->keep_idle = l->keep_idle;
 	tp->keep_intvl = l->keep_intvl;
 	tp->keep_cnt = l->keep_cnt;
@@ -77,6 +78,7 @@ struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct 
 	tp->small_end = o->iss;
 	tp->rcv_nxt = o->irs + 1;
 	tp->rcv_wup = tp->rcv_nxt;
+	tp->answered = tp->rcv_nxt;
 	tp->snd_wl1 = o->irs;
 	tp->snd_wl2 = o->iss;
 	tp->ts_recent = o->ts_recent;

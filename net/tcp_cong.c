@@ -52,7 +52,8 @@ void tcp_rtt_sample(struct tcp_sock *tp, uint64_t rtt, uint64_t now)
 		if (!tp->srtt)
 			tp->srtt = 1;
 	}
-	tp->rto = min(max(tp->srtt + max(4 * tp->rttvar, NSEC_PER_MSEC), TCP_RTO_MIN), TCP_RTO_MAX);
+	/* The minimum counts for the variance: the peer may hold an acknowledgement back so long. */
+	tp->rto = min(tp->srtt + max(4 * tp->rttvar, TCP_RTO_MIN), TCP_RTO_MAX);
 	if (tp->cc->hystart && tp->cwnd < tp->ssthresh && !tp->loopback)
 		tcp_hystart_rtt(tp, rtt);
 }
@@ -301,6 +302,7 @@ void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_in
 			leave(tp);
 		break;
 	}
+	/* What reports had told of before opened the window then: new segments left for it (RFC 3042). */
 	if (a->acked && tp->ca != CA_RECOVERY)
-		tcp_cc_acked(tp, a->acked, now);
+		tcp_cc_acked(tp, min(a->acked, a->delivered), now);
 }

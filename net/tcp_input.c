@@ -76,6 +76,7 @@ static void take_syn(struct tcp_sock *tp, const struct pbuf *p, uint64_t now)
 	tp->rcv_nxt = p->tcp.seq + 1;
 	tp->rcv_wup = tp->rcv_nxt;
 	tp->rcv_adv = tp->rcv_nxt;
+	tp->answered = tp->rcv_nxt;
 	if (p->tcp.opts & TCP_OPT_MSS)
 		tp->peer_mss = p->tcp.mss;
 	else
@@ -254,7 +255,8 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		if (tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2))) {
 			/* Nobody will ever read it: the peer must not think otherwise. */
 			if (unlikely(tp->orphan) && seq_gt(p->tcp.seq + p->len, tp->rcv_nxt)) {
-				tcp_abort(tp, EPIPE);
+				tcp_reply_reset(p);
+				tcp_reset(tp, EPIPE);
 				goto out;
 			}
 			if (unlikely(f & TH_URG))

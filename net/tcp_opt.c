@@ -10,6 +10,17 @@ static int set_keep(unsigned *where, int v, int lo, int hi)
 	return 0;
 }
 
+/* Everything queued leaves as far as the windows let it, whatever held it back. */
+static void push_out(struct tcp_sock *tp)
+{
+	bool cork = tp->cork;
+
+	tp->cork = false;
+	tp->more = false;
+	tcp_output(tp, clock_ns());
+	tp->cork = cork;
+}
+
 int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
 {
 	struct tcp_sock *tp = tcp_of(s);
@@ -37,15 +48,13 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 	switch (name) {
 	case TCP_NODELAY:
 		tp->nodelay = v != 0;
-		if (v)
-			tcp_output(tp, clock_ns());
+		if (v) /* sends what waits, once, even behind a cork */
+			push_out(tp);
 		break;
 	case TCP_CORK:
 		tp->cork = v != 0;
-		if (!v) {
-			tp->more = false;
-			tcp_output(tp, clock_ns());
-		}
+		if (!v)
+			push_out(tp);
 		break;
 	case TCP_MAXSEG:
 		if (v && (v < (int)TCP_MSS_FLOOR || v > 32767))
@@ -77,8 +86,15 @@ int tcp_setsockopt(struct sock *s, int level, int name, const void *val, unsigne
 		break;
 	case TCP_QUICKACK:
 		tp->quickack = v != 0;
+		tp->interactive = !v;
 		if (v && tp->ack_pending)
 			tcp_send_ack(tp, clock_ns());
+		break;
+	case TCP_INQ:
+		if (v < 0 || v > 1)
+			ret = -EINVAL;
+		else
+			tp->inq = v;
 		break;
 	case TCP_USER_TIMEOUT:
 		if (v < 0)
@@ -126,7 +142,9 @@ int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len
 	case TCP_DEFER_ACCEPT:
 		return sockopt_put_int(val, len, (int)tp->defer_accept);
 	case TCP_QUICKACK:
-		return sockopt_put_int(val, len, tp->quickack);
+		return sockopt_put_int(val, len, !tp->interactive);
+	case TCP_INQ:
+		return sockopt_put_int(val, len, tp->inq);
 	case TCP_USER_TIMEOUT:
 		return sockopt_put_int(val, len, (int)tp->user_timeout_ms);
 	case TCP_NOTSENT_LOWAT:

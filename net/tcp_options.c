@@ -134,6 +134,7 @@ bool tcp_parse(struct pbuf *p)
 unsigned tcp_put_options(uint8_t *o, unsigned opts, bool syn, uint32_t mss, uint8_t wscale,
 			 uint32_t tsval, uint32_t tsecr)
 {
+	bool sack = syn && (opts & TCP_OPT_SACKOK);
 	unsigned n = 0;
 
 	if (syn) {
@@ -141,32 +142,30 @@ unsigned tcp_put_options(uint8_t *o, unsigned opts, bool syn, uint32_t mss, uint
 		o[1] = 4;
 		put_be16(o + 2, (uint16_t)min_t(uint32_t, mss, 65535));
 		n = 4;
-		if (opts & TCP_OPT_WSCALE) {
-			o[n] = OPT_NOP;
-			o[n + 1] = OPT_WSCALE;
-			o[n + 2] = 3;
-			o[n + 3] = wscale;
-			n += 4;
-		}
 	}
-	if (opts & TCP_OPT_TS) {
-		if (syn && (opts & TCP_OPT_SACKOK)) {
-			o[n] = OPT_SACKOK;
-			o[n + 1] = 2;
-		} else {
-			o[n] = OPT_NOP;
-			o[n + 1] = OPT_NOP;
-		}
-		o[n + 2] = OPT_TS;
-		o[n + 3] = 10;
-		put_be32(o + n + 4, tsval);
-		put_be32(o + n + 8, tsecr);
-		n += 12;
-	} else if (syn && (opts & TCP_OPT_SACKOK)) {
+	if (sack || (opts & TCP_OPT_TS)) { /* a word of its own, or in front of the timestamps */
 		o[n] = OPT_NOP;
 		o[n + 1] = OPT_NOP;
-		o[n + 2] = OPT_SACKOK;
-		o[n + 3] = 2;
+		if (sack) {
+			unsigned at = opts & TCP_OPT_TS ? n : n + 2;
+
+			o[at] = OPT_SACKOK;
+			o[at + 1] = 2;
+		}
+		n += sack && !(opts & TCP_OPT_TS) ? 4 : 2;
+	}
+	if (opts & TCP_OPT_TS) {
+		o[n] = OPT_TS;
+		o[n + 1] = 10;
+		put_be32(o + n + 2, tsval);
+		put_be32(o + n + 6, tsecr);
+		n += 10;
+	}
+	if (syn && (opts & TCP_OPT_WSCALE)) {
+		o[n] = OPT_NOP;
+		o[n + 1] = OPT_WSCALE;
+		o[n + 2] = 3;
+		o[n + 3] = wscale;
 		n += 4;
 	}
 	return n;

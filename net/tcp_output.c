@@ -47,7 +47,7 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 		trace(tcp_retransmit, tp->ep.lport, s->seq);
 		if (tp->ca == CA_RECOVERY)
 			net_count(tcp_fast_retransmits);
-		if (!tp->rto_at)
+		if (!tp->rto_at || s->link.prev == &tp->txq) /* its answer may take a whole round trip from now on */
 			tcp_rto_restart(tp, now);
 		if (tp->lost <= tp->retrans)
 			break;
@@ -131,8 +131,8 @@ void tcp_output_one(struct tcp_sock *tp, uint64_t now)
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
 	uint32_t most, mss = tp->mss;
+	unsigned burst = 0;
 	struct tcp_seg *s;
-	bool any = false;
 
 	if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
 		return;
@@ -178,10 +178,13 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 		if (!tcp_send_seg(tp, s, now))
 			break;
 		sent(tp, s, now);
-		any = true;
+		burst++;
 	}
-	if (any)
+	if (burst)
 		tcp_tlp_arm(tp, now);
+	/* A device that cuts gets at least pairs, and the second of a pair is marked. */
+	if (burst && burst % 2 == 0 && !tp->loopback)
+		tcp_push_last(tp);
 	if (!tp->tx_next)
 		tp->cork_at = 0;
 	/* Nothing in flight will open the window: ask for it (persist). */

@@ -36,8 +36,7 @@ void tcp_prr_update(struct tcp_sock *tp, uint32_t delivered, bool safe)
 	} else {
 		uint32_t limit = tp->prr_delivered > tp->prr_out ? tp->prr_delivered - tp->prr_out : 0;
 
-		if (safe)
-			limit = max(limit, delivered) + tp->mss;
+		limit = max(limit, delivered) + (safe ? tp->mss : 0);
 		may = min(tp->ssthresh - pipe, limit);
 	}
 	/* The first retransmission always leaves. */

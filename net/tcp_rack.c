@@ -5,7 +5,7 @@
 #define DUP_THRESH   3u  /* segments that arrived above a hole: RFC 5681's heuristic, while nothing was reordered */
 #define PERSIST      16u /* recoveries for which a widened window stays */
 #define MULT_MAX     64u
-#define REO_TIMER_MIN NSEC_PER_MSEC /* shorter waits are not worth a timer */
+#define REO_TIMER_SLACK (2 * NSEC_PER_MSEC) /* the timer is late rather than too early */
 
 /* Was (t1, e1) sent after (t2, e2)?  Segments of one burst have one time. */
 static bool sent_after(uint64_t t1, uint32_t e1, uint64_t t2, uint32_t e2)
@@ -107,7 +107,7 @@ bool tcp_rack_detect(struct tcp_sock *tp, uint64_t now)
 		}
 	}
 	if (wait)
-		tp->reo_at = now + max(wait, REO_TIMER_MIN);
+		tp->reo_at = now + wait + REO_TIMER_SLACK;
 	return news;
 }
 
@@ -117,6 +117,8 @@ void tcp_reo_expired(struct tcp_sock *tp, uint64_t now)
 		return;
 	if (tp->ca == CA_OPEN || tp->ca == CA_CWR)
 		tcp_enter_recovery(tp);
+	if (tp->ca == CA_RECOVERY)
+		tcp_prr_update(tp, 0, false);
 	tcp_output(tp, now);
 }
 

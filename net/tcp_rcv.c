@@ -131,6 +131,7 @@ void tcp_free_rxq(struct tcp_sock *tp)
 }
 
 #define DUPACKS      3u           /* duplicates that start a fast retransmission (RFC 5681) */
+#define QUICK_ACKS   16u          /* when a stream begins, so many acknowledgements do not wait */
 #define LO_ACK_EVERY (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
 
 /* Cuts what was received before off the front of @p. */
@@ -232,6 +233,12 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	/* Merged ones tell how long the peer's segments are. */
 	if (segs > 1)
 		full = min(full, max(p->len / segs, TCP_MSS_DEFAULT4));
+	/*
+	 * A sender that begins, or begins again, has a small window that acknowledgements
+	 * open: the first ones do not wait.
+	 */
+	if (unlikely(now - tp->last_data_ns > tp->rto)) /* 0 before the first */
+		tp->quick = QUICK_ACKS;
 	tp->data_segs_in += segs;
 	tp->last_data_ns = now;
 	if (seq_leq(end, tp->rcv_nxt)) { /* old: acknowledge at once (and say which, RFC 2883) */
@@ -287,7 +294,7 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * full))
 		tp->ack_now = true;
 	/* A reader that leaves the data lying until there is more won't acknowledge it by reading. */
-	if (tp->quickack || tp->hungry)
+	if (tp->quickack || tp->hungry || (tp->quick && !tp->interactive && !tp->loopback))
 		tp->ack_now = true;
 	if (!tp->ack_pending) {
 		tp->ack_pending = true;

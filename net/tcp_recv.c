@@ -117,6 +117,7 @@ static int wait_turn(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
 
 	if (nonblock)
 		return -EAGAIN;
+	tp->rx_turn = true;
 	tcp_release(tp);
 	ret = wait_event_interruptible_timeout(
 		&tp->sk.rd, !__atomic_load_n(&tp->rx_busy, __ATOMIC_ACQUIRE), deadline);
@@ -191,8 +192,10 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 				got = copy_queue(first, skip, n, m->it);
 				tcp_own(tp);
 				__atomic_store_n(&tp->rx_busy, false, __ATOMIC_RELEASE);
-				if (unlikely(atomic_load_explicit(&s->rd.count, memory_order_relaxed)))
-					tp->wake_rd = true; /* another reader may wait for its turn */
+				if (unlikely(tp->rx_turn)) { /* another reader waits for its turn */
+					tp->rx_turn = false;
+					tp->wake_rd = true;
+				}
 			}
 			done += got;
 			if (!peek && got) {
@@ -233,6 +236,12 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 			err = sock_intr(err, s->rcvtimeo);
 			break;
 		}
+	}
+	if (unlikely(tp->inq) && done) { /* the end of the stream counts as one */
+		m->anc.have |= ANC_INQ;
+		m->anc.inq = (int)atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
+		if (!m->anc.inq && (sock_shut(s) & SOCK_RCV_SHUT))
+			m->anc.inq = 1;
 	}
 	tcp_release(tp);
 	pqueue_purge(&dead);

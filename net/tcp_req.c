@@ -67,7 +67,7 @@ void tcp_offer_read(struct tcp_offer *o, const struct pbuf *p)
 {
 	memset(o, 0, sizeof(*o));
 	o->irs = p->tcp.seq;
-	o->opts = p->tcp.opts & (TCP_OPT_TS | TCP_OPT_SACKOK | TCP_OPT_WSCALE);
+	o->opts = p->tcp.opts & tcp_offered();
 	if (tcp_ecn_accepts(p))
 		o->opts |= TCP_OPT_ECN;
 	o->wscale = p->tcp.wscale;

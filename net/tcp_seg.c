@@ -131,7 +131,7 @@ bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 	r->tx = s->tx;
 	r->sent_ns = s->sent_ns;
 	s->len = n;
-	s->flags &= ~(SEG_FIN | SEG_PUSH);
+	s->flags &= ~(SEG_FIN | SEG_PUSH | SEG_EOR);
 	list_add(&r->link, &s->link);
 	if (!list_empty(&s->tlink))
 		list_add(&r->tlink, &s->tlink);
@@ -143,7 +143,7 @@ bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 /* A partial last segment takes bytes from the next one if the pieces fit together. */
 void tcp_seg_fill(struct tcp_sock *tp, struct tcp_seg *s)
 {
-	while (s->link.next != &tp->txq && s->len && s->len < tp->mss && !(s->flags & SEG_SYN)) {
+	while (s->link.next != &tp->txq && s->len && s->len < tp->mss && !(s->flags & (SEG_SYN | SEG_EOR))) {
 		struct tcp_seg *n = list_entry(s->link.next, struct tcp_seg, link);
 		uint32_t take = min(tp->mss - s->len, n->len);
 		struct pdata *d;
@@ -162,7 +162,7 @@ void tcp_seg_fill(struct tcp_sock *tp, struct tcp_seg *s)
 		if (take == n->len) {
 			s->truesize += n->truesize;
 			n->truesize = 0;
-			s->flags |= n->flags & (SEG_FIN | SEG_PUSH);
+			s->flags |= n->flags & (SEG_FIN | SEG_PUSH | SEG_EOR);
 			tcp_seg_free(tp, n);
 		} else {
 			uint32_t part = (uint32_t)((uint64_t)n->truesize * take / n->len);

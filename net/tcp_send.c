@@ -30,7 +30,7 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 
 	if (tp->tx_next) {
 		s = list_last_entry(&tp->txq, struct tcp_seg, link);
-		if ((s->flags & (SEG_FIN | SEG_SYN)) || s->len >= goal || !s->data ||
+		if ((s->flags & (SEG_FIN | SEG_SYN | SEG_EOR)) || s->len >= goal || !s->data ||
 		    atomic_load_explicit(&s->data->refs, memory_order_relaxed) != 1 ||
 		    s->off + s->len != s->data->len)
 			s = NULL;
@@ -100,6 +100,7 @@ static void append_end(struct tcp_sock *tp, struct tcp_seg *s, struct page *page
 		       uint32_t n)
 {
 	pdata_add(s->data, page, off, n);
+	s->flags &= ~SEG_PUSH;
 	s->len += n;
 	tp->write_seq += n;
 }
@@ -131,6 +132,13 @@ static int write_error(struct tcp_sock *tp)
 	return 0;
 }
 
+/* What is queued is all for now: @flag on the last element that has not been sent (MUST-61). */
+static void mark_end(struct tcp_sock *tp, uint8_t flag)
+{
+	if (tp->tx_next)
+		list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= flag;
+}
+
 static bool room_or_end(struct tcp_sock *tp, uint32_t enough)
 {
 	return atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough ||
@@ -151,6 +159,7 @@ static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool
 	int ret;
 
 	tp->more = false;
+	mark_end(tp, SEG_PUSH);
 	tcp_output(tp, clock_ns());
 	if (nonblock) {
 		/* What is queued may have been acknowledged in this very call. */
@@ -205,7 +214,8 @@ static inline bool append_prepaid(struct tcp_sock *tp, uint32_t goal, const stru
 	struct frag *f;
 	uint32_t len = v->len, cost;
 
-	if (!s || s->link.next != &tp->txq || s->len + len > goal || (s->flags & (SEG_FIN | SEG_SYN)))
+	if (!s || s->link.next != &tp->txq || s->len + len > goal ||
+	    (s->flags & (SEG_FIN | SEG_SYN | SEG_EOR)))
 		return false;
 	d = s->data;
 	if (!d || !d->nr || atomic_load_explicit(&d->refs, memory_order_relaxed) != 1 ||
@@ -232,6 +242,7 @@ static inline bool append_prepaid(struct tcp_sock *tp, uint32_t goal, const stru
 	s->prepaid -= cost;
 	d->truesize += cost;
 	d->len += len;
+	s->flags &= ~SEG_PUSH;
 	s->len += len;
 	tp->write_seq += len;
 	return true;
@@ -287,6 +298,8 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 			at = 0;
 		}
 	}
+	if (!(flags & MSG_MORE))
+		mark_end(tp, SEG_PUSH);
 	push(tp, flags & MSG_MORE);
 	tcp_release(tp);
 	return done ? (ssize_t)done : err;
@@ -389,8 +402,10 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 			tcp_own(tp);
 		}
 	}
-	if ((m->flags & MSG_EOR) || (!(m->flags & MSG_MORE) && tp->tx_next && done))
-		list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= tp->tx_next ? SEG_PUSH : 0;
+	if (m->flags & MSG_EOR)
+		mark_end(tp, SEG_PUSH | SEG_EOR);
+	else if (!(m->flags & MSG_MORE) && done)
+		mark_end(tp, SEG_PUSH);
 	if (unlikely(m->flags & MSG_OOB) && done)
 		tcp_urg_queued(tp);
 	push(tp, m->flags & MSG_MORE);

@@ -17,8 +17,17 @@ _Static_assert(sizeof(struct tcp_sock) <= 1536, "an idle connection with its fil
 static unsigned orphans_max = 32768;
 PARAM_UINT("net.tcp.orphans_max", orphans_max, 0, 1048576, PARAM_RW,
 	   "closed connections that may still send, whole machine; beyond it they are reset");
+static bool timestamps = true, sack = true;
+PARAM_BOOL("net.tcp.timestamps", timestamps, PARAM_RW, "new TCP connections use timestamps (RFC 7323)");
+PARAM_BOOL("net.tcp.sack", sack, PARAM_RW, "new TCP connections use selective acknowledgements (RFC 2018)");
 static _Atomic unsigned orphans;
 static const struct sock_ops tcp_ops;
+
+uint8_t tcp_offered(void)
+{
+	return (uint8_t)((__atomic_load_n(&timestamps, __ATOMIC_RELAXED) ? TCP_OPT_TS : 0) |
+			 (__atomic_load_n(&sack, __ATOMIC_RELAXED) ? TCP_OPT_SACKOK : 0) | TCP_OPT_WSCALE);
+}
 
 struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
 {
@@ -37,7 +46,7 @@ struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
 	tp->cc = tcp_cc_default();
 	list_init(&tp->accept_link);
 	list_init(&tp->port.link);
-	tp->opts = TCP_OPT_TS | TCP_OPT_SACKOK | TCP_OPT_WSCALE;
+	tp->opts = tcp_offered();
 	tp->rcv_wscale = TCP_WSCALE;
 	tp->keep_idle = 7200;
 	tp->keep_intvl = 75;
@@ -161,7 +170,7 @@ void tcp_established(struct tcp_sock *tp, uint64_t now)
 	tcp_cong_init(tp);
 	if (!tp->sk.sndbuf_locked)
 		atomic_store_explicit(&tp->sk.sndbuf,
-				      min(max(2 * tp->cwnd, SOCK_SNDBUF_DEFAULT), TCP_SNDBUF_MAX),
+				      min(max(6 * tp->cwnd, SOCK_SNDBUF_DEFAULT), TCP_SNDBUF_MAX),
 				      memory_order_relaxed);
 	tp->last_rx_ns = now;
 	if (tp->sk.keepalive)

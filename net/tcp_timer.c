@@ -223,13 +223,15 @@ void tcp_timer_event(struct tcp_sock *tp)
 		tp->cork_at = 0;
 		tp->cork = false;
 		tp->more = false;
+		if (tp->tx_next)
+			list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= SEG_PUSH;
 		tcp_output(tp, now);
 		tp->cork = cork;
 		tp->more = more && tp->tx_next;
 	}
 	if (due(tp->reo_at, now))
 		tcp_reo_expired(tp, now);
-	if (due(tp->pto_at, now) && !due(tp->rto_at, now))
+	if (due(tp->pto_at, now)) /* before a time-out that is due as well: the probe sets it anew */
 		tcp_tlp_expired(tp, now);
 	if (due(tp->rto_at, now))
 		rto_expired(tp, now);

@@ -23,9 +23,10 @@ void tcp_tlp_arm(struct tcp_sock *tp, uint64_t now)
 	pto = max(2 * tp->srtt, PTO_MIN);
 	if (tp->snd_nxt - tp->snd_una <= tp->mss)
 		pto += ACK_DELAY_MAX;
-	/* The time-out comes first: then it is the probe. */
-	if (!tp->rto_at || now + pto < tp->rto_at)
-		tp->pto_at = now + pto;
+	/* When the time-out would come first, the probe takes its place (RFC 8985 section 7.2). */
+	tp->pto_at = now + pto;
+	if (tp->rto_at && tp->pto_at > tp->rto_at)
+		tp->pto_at = tp->rto_at;
 }
 
 void tcp_tlp_expired(struct tcp_sock *tp, uint64_t now)

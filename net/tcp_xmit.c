@@ -90,6 +90,8 @@ static struct pbuf *tcp_build(struct tcp_sock *tp, uint64_t now, bool syn, bool 
 static void tcp_acked_to_peer(struct tcp_sock *tp)
 {
 	tp->rcv_wup = tp->rcv_nxt;
+	if (tp->ack_pending && tp->quick)
+		tp->quick--;
 	tp->ack_now = false;
 	tp->ack_pending = false;
 	tp->delack_at = 0;
@@ -144,7 +146,8 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 		tp->bytes_sent += seg->len;
 		if (unlikely(seg->tx))
 			tp->bytes_retrans += seg->len;
-		if (seg->link.next == &tp->txq || (seg->flags & SEG_PUSH))
+		/* The end of a write, and of what one packet of several segments brings at once. */
+		if ((seg->flags & SEG_PUSH) || seg->len > tp->mss)
 			flags |= TH_PSH;
 		if (unlikely(tp->urg_send)) {
 			p->tcp.urg = tcp_urg_pointer(tp, seg->seq);
@@ -166,6 +169,29 @@ bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now)
 	if (seg->tx < 255)
 		seg->tx++;
 	return true;
+}
+
+/*
+ * Several new segments have left at once.  From a device that cuts packets the last
+ * one of each large packet comes marked, and receivers take that for the end of what
+ * they may gather: so we mark the last one of a burst.  It is still in outq.
+ */
+void tcp_push_last(struct tcp_sock *tp)
+{
+	struct pbuf *p = tp->outq.last;
+	uint8_t *h;
+	uint16_t sum;
+
+	if (!p || !p->len || (p->head[p->th + 13] & TH_PSH))
+		return;
+	h = p->head + p->th;
+	h[13] |= TH_PSH;
+	if (p->flags & PB_CSUM_PARTIAL)
+		return;
+	/* The sum grows by the bit, which lies in the second byte of its word (RFC 1624). */
+	memcpy(&sum, h + 16, 2);
+	sum = csum_fold((uint32_t)(uint16_t)~sum + (TH_PSH << 8));
+	memcpy(h + 16, &sum, 2);
 }
 
 void tcp_send_ack(struct tcp_sock *tp, uint64_t now)

@@ -226,13 +226,14 @@ static int pd_pipe(void *u, int fds[2])
 	}
 	return (int)result(ret);
 }
-long sys_splice(int in, int64_t __user *in_off, int out, int64_t __user *out_off, size_t n,
-		unsigned flags) __weak;
+/* packetdrill points at the numbers of the script, in which NULL is 0. */
 static int pd_splice(void *u, int in, int64_t *in_off, int out, int64_t *out_off, size_t n, unsigned flags)
 {
-	return (int)result(sys_splice ? SYS(sys_splice, stack_fd(in), P(in_off), stack_fd(out), P(out_off),
-					    (long)n, flags) :
-					-ENOSYS);
+	if (in_off && !*in_off)
+		in_off = NULL;
+	if (out_off && !*out_off)
+		out_off = NULL;
+	return (int)result(SYS(sys_splice, stack_fd(in), P(in_off), stack_fd(out), P(out_off), (long)n, flags));
 }
 
 /* ---- wire and time ---- */

@@ -33,7 +33,7 @@ static const char *const pos_name[] = { "left", "next", "inside", "right" };
 
 /*
  * A cell is what we answer, and the state afterwards:
- *   -  nothing        A  <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>     d  the same, delayed
+ *   -  nothing        A  <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
  *   R  a reset with the numbers of section 3.5.2    S  a SYN-ACK
  *   =  the same state, x the connection is gone, else: E established, W close-wait,
  *   C closing, 1 fin-wait-1, 2 fin-wait-2, T time-wait, r SYN-received
@@ -68,7 +68,7 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_SYN]  = { "A=", "A=", "A=", "A=" },
 		[E_FIN]  = { "A=", "AW", "AE", "A=" },
 		[E_ACK]  = { "A=", "-E", "-E", "A=" },
-		[E_DATA] = { "A=", "dE", "AE", "A=" },
+		[E_DATA] = { "A=", "AE", "AE", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
 	},
 	[S_SYN_RECV_A] = {
@@ -76,7 +76,7 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_SYN]  = { "A=", "A=", "A=", "A=" },
 		[E_FIN]  = { "A=", "AW", "AE", "A=" },
 		[E_ACK]  = { "A=", "-E", "-E", "A=" },
-		[E_DATA] = { "A=", "dE", "AE", "A=" },
+		[E_DATA] = { "A=", "AE", "AE", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
 	},
 	[S_EST] = {
@@ -84,7 +84,7 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_SYN]  = { "A=", "A=", "A=", "A=" },
 		[E_FIN]  = { "A=", "AW", "A=", "A=" },
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
-		[E_DATA] = { "A=", "d=", "A=", "A=" },
+		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
 	},
 	[S_FW1] = { /* our FIN stays unacknowledged */
@@ -92,7 +92,7 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_SYN]  = { "A=", "A=", "A=", "A=" },
 		[E_FIN]  = { "A=", "AC", "A=", "A=" },
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
-		[E_DATA] = { "A=", "d=", "A=", "A=" },
+		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
 	},
 	[S_FW2] = {
@@ -100,7 +100,7 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_SYN]  = { "A=", "A=", "A=", "A=" },
 		[E_FIN]  = { "A=", "AT", "A=", "A=" },
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
-		[E_DATA] = { "A=", "d=", "A=", "A=" },
+		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
 	},
 	[S_CW] = { /* text and FIN behind the FIN are ignored */
@@ -277,13 +277,6 @@ static void check(struct conn *c, enum st st, const char *event, const char *whe
 	struct pbuf *p;
 	enum st now;
 
-	if (cell[0] == 'd') {
-		p = h_next();
-		if (p)
-			bad(st, event, where, cell, "answered at once");
-		if (!h_wait(500))
-			bad(st, event, where, cell, "no delayed acknowledgement in 0.5 s (MUST-40)");
-	}
 	p = h_next();
 	if (cell[0] != '-' && !p)
 		bad(st, event, where, cell, "no answer");
@@ -293,7 +286,6 @@ static void check(struct conn *c, enum st st, const char *event, const char *whe
 			bad(st, event, where, cell, "an answer");
 		break;
 	case 'A':
-	case 'd':
 		if (p->tcp.tcp_flags != TH_ACK || p->tcp.seq != c->nxt)
 			bad(st, event, where, cell, "not an acknowledgement with our sequence number");
 		if (cell[1] == '=' && strcmp(where, "next") && p->tcp.ack != rcv_nxt)
