@@ -17,6 +17,7 @@ struct stat_line {
 	const char *name;
 	unsigned kinds, plus, minus;
 	unsigned gauge; /* 1 + a gauge of pages, shown as bytes */
+	unsigned pages; /* 1 + a count of pages, shown as bytes */
 	bool count;   /* of events, not bytes */
 	bool no_node; /* not in numa_stat */
 };
@@ -33,7 +34,7 @@ static const struct stat_line stat_lines[] = {
 	{ .name = "shmem", .kinds = K(SHMEM) },
 	{ .name = "zswap", .no_node = true },
 	{ .name = "zswapped", .no_node = true },
-	{ .name = "file_mapped" },
+	{ .name = "file_mapped", .pages = 1 + MEMCG_FILE_MAPPED },
 	{ .name = "file_dirty", .gauge = 1 + MEMCG_FILE_DIRTY },
 	{ .name = "file_writeback", .gauge = 1 + MEMCG_FILE_WRITEBACK },
 	{ .name = "swapcached" },
@@ -93,6 +94,8 @@ static int64_t value_of(const struct stat_line *l, const struct figures *f)
 {
 	int64_t n = l->gauge ? f->gauge[l->gauge - 1] * (int64_t)PAGE_SIZE : 0;
 
+	if (l->pages)
+		n += f->stat[NR_MEMCG_KINDS + l->pages - 1] * (int64_t)PAGE_SIZE;
 	for (unsigned k = 0; k < NR_MEMCG_KINDS; k++)
 		if (l->kinds >> k & 1)
 			n += f->stat[k];

@@ -79,6 +79,15 @@ int vm_file_sync(struct file *f)
 	return f->ops->fsync ? f->ops->fsync(f) : 0;
 }
 
+bool vm_file_cached(struct file *f, uint64_t index)
+{
+	struct page *p = page_cache_find(f->inode->mapping, index);
+
+	if (p)
+		page_put(p);
+	return p;
+}
+
 void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct page **out)
 {
 	struct page_index *idx = f->inode ? f->inode->pages : NULL;

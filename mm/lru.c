@@ -145,19 +145,53 @@ static void unlist_page(struct lru *l, struct page *p)
 	atomic_fetch_and_explicit(&p->flags, ~PG_lru, memory_order_relaxed);
 }
 
+/*
+ * active_file counts pages with PG_active or PG_again: who sets the first of the two adds
+ * the page, who clears the last of them takes it off.
+ */
+static void count_active(struct page *p, int64_t n)
+{
+	bool root = page_has(p, PG_lru_root);
+
+	rcu_read_lock();
+	reclaim_count(root ? root_account : owner_account(page_owner(p)), RS_active_file, n);
+	rcu_read_unlock();
+}
+
+void lru_used_again(struct page *p)
+{
+	struct reclaim *r;
+	struct account *a;
+
+	if (page_flag_set(p, PG_again) & (PG_active | PG_again))
+		return;
+	count_active(p, 1);
+	rcu_read_lock();
+	a = owner_account(page_owner(p));
+	reclaim_count(a, RS_pgactivate, 1);
+	r = account_reclaim(a);
+	if (r)
+		atomic_fetch_add_explicit(&r->lru.age, 1, memory_order_relaxed);
+	rcu_read_unlock();
+}
+
+void lru_uncount_active(struct page *p)
+{
+	if (page_flag_clear(p, PG_active | PG_again) & (PG_active | PG_again))
+		count_active(p, -1);
+}
+
+void lru_forget(struct page *p)
+{
+	lru_remove(p);
+	lru_uncount_active(p);
+}
+
 static bool same_lists(const struct page *p, const struct page *q)
 {
 	return p->owner == q->owner &&
 	       !((atomic_load_explicit(&p->flags, memory_order_relaxed) ^
 		  atomic_load_explicit(&q->flags, memory_order_relaxed)) & PG_lru_root);
-}
-
-/* How many on the active list the statistics of @l's group have to follow. */
-static void count_active(struct page *p, int64_t n)
-{
-	rcu_read_lock();
-	reclaim_count(owner_account(page_owner(p)), RS_active_file, n);
-	rcu_read_unlock();
 }
 
 /* Makes sure that @p's group has lists; else the machine's stand in. */
@@ -179,7 +213,6 @@ static void choose_lists(struct page *p)
 void lru_add_pages(struct page *const *p, unsigned n)
 {
 	struct lru *l = NULL;
-	int64_t active = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		if (!l) {
@@ -187,33 +220,24 @@ void lru_add_pages(struct page *const *p, unsigned n)
 			l = lru_lock_of(p[i]);
 		}
 		list_page(l, p[i]);
-		active += list_of(p[i]) == LRU_ACTIVE;
 		/* Same owner, same lists; they cannot move while we hold the lock. */
 		if (i + 1 < n && same_lists(p[i], p[i + 1]))
 			continue;
 		spin_unlock(&l->lock);
 		l = NULL;
-		if (active)
-			count_active(p[i], active);
-		active = 0;
 	}
 }
 
 void lru_remove(struct page *p)
 {
-	bool active = false;
 	struct lru *l;
 
 	if (!(atomic_load_explicit(&p->flags, memory_order_acquire) & PG_lru))
 		return;
 	l = lru_lock_of(p);
-	if (atomic_load_explicit(&p->flags, memory_order_relaxed) & PG_lru) {
-		active = list_of(p) == LRU_ACTIVE;
+	if (atomic_load_explicit(&p->flags, memory_order_relaxed) & PG_lru)
 		unlist_page(l, p);
-	}
 	spin_unlock(&l->lock);
-	if (active)
-		count_active(p, -1);
 }
 
 unsigned lru_isolate(struct lru *l, enum lru_list which, struct page **out, unsigned n)

@@ -37,15 +37,18 @@ static inline void lru_add(struct page *p)
 	lru_add_pages(&p, 1);
 }
 
-/* Takes @p off its list if it is on one.  page_put() does that for the last reference. */
+/* Takes @p off its list if it is on one. */
 void lru_remove(struct page *p);
+/* The last reference to @p is going, its owner is still set: off its list, out of active_file. */
+void lru_forget(struct page *p);
+void lru_used_again(struct page *p); /* the rest of lru_touch() */
 
 /**
  * lru_touch - a program has used @p
  *
- * The second use on the inactive list earns the active one; the move itself is left
- * to reclaim, so this takes no lock and writes nothing when nothing is new.  Callers
- * count one read that goes through a page in pieces as one use.
+ * The second use on the inactive list earns the active one.  memory.stat shows that at
+ * once; the move itself is left to reclaim, so this takes no lock and writes nothing when
+ * nothing is new.  Callers count one read that goes through a page in pieces as one use.
  */
 static inline void lru_touch(struct page *p)
 {
@@ -54,7 +57,7 @@ static inline void lru_touch(struct page *p)
 	if (!(f & PG_referenced))
 		atomic_fetch_or_explicit(&p->flags, PG_referenced, memory_order_relaxed);
 	else if (!(f & (PG_active | PG_again)))
-		atomic_fetch_or_explicit(&p->flags, PG_again, memory_order_relaxed);
+		lru_used_again(p);
 }
 
 /**

@@ -28,8 +28,8 @@ enum memcg_kind {
 };
 /* Pages in a state, for memory.stat; each counted where its owner stands, and above. */
 enum memcg_gauge { MEMCG_FILE_DIRTY, MEMCG_FILE_WRITEBACK, NR_MEMCG_GAUGES };
-/* Event counts of memory.stat. */
-enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, NR_MEMCG_COUNTS };
+/* Counts of memory.stat: events, and pages that page tables map. */
+enum memcg_count { MEMCG_PGFAULT, MEMCG_PGMAJFAULT, MEMCG_FILE_MAPPED, NR_MEMCG_COUNTS };
 
 #define CHARGE_NOFAIL  (1u << 0) /* force, past the limit */
 #define CHARGE_NOSLEEP (1u << 1) /* no reclaim, no OOM kill: fail at once */
@@ -51,7 +51,12 @@ void memcg_uncharge_page(struct page *p);
 int memcg_charge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind, unsigned flags) __must_check;
 void memcg_uncharge_bytes(struct owner *o, size_t bytes, enum memcg_kind kind);
 
-void memcg_count_event(struct owner *o, enum memcg_count c);
+/**
+ * memcg_count - add @n to a count of the group that @o stands for, and of all above
+ * @o: NULL (root) is fine.
+ * Context: thread; does not sleep.  Held back on this CPU; memory.stat adds that up.
+ */
+void memcg_count(struct owner *o, enum memcg_count c, int n);
 
 /* mm/memcg_gauge.c.  NULL owners (root) are fine.  Context: thread; does not sleep. */
 void memcg_gauge_add(struct owner *o, enum memcg_gauge g, int64_t pages);

@@ -475,7 +475,7 @@ void memcg_uncharge_page(struct page *p)
 	memcg_uncharge(o, 1u << p->order, p->charge_kind);
 }
 
-void memcg_count_event(struct owner *o, enum memcg_count c)
+void memcg_count(struct owner *o, enum memcg_count c, int n)
 {
 	struct stock_cpu *s = &this_cpu(stock_cpu);
 	struct stock_entry *e;
@@ -488,9 +488,9 @@ void memcg_count_event(struct owner *o, enum memcg_count c)
 		rcu_read_lock();
 		e = locate(s, o, &a);
 		if (!e)
-			account_stat_add(a, NR_MEMCG_KINDS + c, 1);
+			account_stat_add(a, NR_MEMCG_KINDS + c, n);
 		rcu_read_unlock();
 	}
 	if (e)
-		stock_count(e, NR_MEMCG_KINDS + c, 1);
+		stock_count(e, NR_MEMCG_KINDS + c, n);
 }

@@ -71,6 +71,7 @@ _Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line"
 #define PG_readahead (1u << 10) /* a reader who gets here asks for the next window */
 #define PG_referenced (1u << 16) /* used since it came to its list (mm/lru.h) */
 #define PG_again   (1u << 17) /* … and used once more while inactive */
+#define PG_workingset (1u << 19) /* was on the active list once (mm/workingset.c) */
 #define PG_lru_root (1u << 18) /* on the machine's lists, for want of memory for its group's */
 
 static inline bool page_has(const struct page *p, uint32_t flags)

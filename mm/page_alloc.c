@@ -386,8 +386,8 @@ void page_free_block(struct page *p)
 	unsigned order = p->order;
 	struct pcp *c;
 
-	if (unlikely(page_flags(p) & PG_lru))
-		lru_remove(p); /* while it still has its owner */
+	if (unlikely(page_flags(p) & (PG_lru | PG_active | PG_again)))
+		lru_forget(p); /* while it still has its owner */
 	if (p->owner)
 		memcg_uncharge_page(p);
 #ifdef CONFIG_DEBUG

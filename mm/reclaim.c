@@ -61,6 +61,12 @@ static unsigned isolate(struct memcg *m, enum lru_list which, bool any, struct p
 	return n;
 }
 
+static void deactivate_page(struct page *p)
+{
+	page_flag_set(p, PG_workingset);
+	lru_uncount_active(p);
+}
+
 static void deactivate(struct memcg *m, bool any, uint64_t most)
 {
 	struct page *batch[RECLAIM_BATCH];
@@ -68,11 +74,10 @@ static void deactivate(struct memcg *m, bool any, uint64_t most)
 
 	for (; most && (n = isolate(m, LRU_ACTIVE, any, batch, most)); most -= n) {
 		for (unsigned i = 0; i < n; i++)
-			page_flag_clear(batch[i], PG_active | PG_again);
+			deactivate_page(batch[i]);
 		lru_putback(batch, n);
 		count(m, RS_pgrefill, n);
 		count(m, RS_pgdeactivate, n);
-		count(m, RS_active_file, -(int64_t)n);
 		cond_resched();
 	}
 }
@@ -86,6 +91,8 @@ static void free_pages(struct page *const *p, unsigned n)
 		struct owner *o = p[i]->owner;
 		enum memcg_kind kind = p[i]->charge_kind;
 
+		if (unlikely(page_has(p[i], PG_active | PG_again)))
+			lru_uncount_active(p[i]); /* used at the last moment */
 		p[i]->owner = NULL;
 		run++;
 		if (i + 1 < n && p[i + 1]->owner == o && p[i + 1]->charge_kind == kind)
@@ -105,8 +112,8 @@ static enum fate try_evict(struct page *p)
 	uint32_t f = atomic_load_explicit(&p->flags, memory_order_relaxed);
 
 	if (f & PG_again) {
+		page_flag_set(p, PG_active); /* first: it stays counted as active */
 		page_flag_clear(p, PG_again | PG_referenced);
-		page_flag_set(p, PG_active);
 		return PROMOTED;
 	}
 	if (!(f & PG_referenced) && atomic_load_explicit(&p->mapcount, memory_order_relaxed) > 0) {
@@ -120,12 +127,12 @@ static unsigned shrink_batch(struct memcg *m, struct page **batch, unsigned n,
 			     struct reclaim_request *q)
 {
 	struct page *back[RECLAIM_BATCH];
-	unsigned fates[LATER + 1] = { 0 }, kept = 0, gone = 0;
+	unsigned kept = 0, gone = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		enum fate fate = try_evict(batch[i]);
 
-		fates[fate]++;
+		q->later += fate == LATER;
 		if (fate == EVICTED)
 			batch[gone++] = batch[i];
 		else
@@ -136,11 +143,8 @@ static unsigned shrink_batch(struct memcg *m, struct page **batch, unsigned n,
 		lru_putback(back, kept);
 	count(m, q->background ? RS_pgscan_kswapd : RS_pgscan_direct, n);
 	count(m, q->background ? RS_pgsteal_kswapd : RS_pgsteal_direct, gone);
-	count(m, RS_pgactivate, fates[PROMOTED]);
-	count(m, RS_active_file, fates[PROMOTED]);
 	q->scanned += n;
 	q->freed += gone;
-	q->later += fates[LATER];
 	return gone;
 }
 

@@ -5,7 +5,7 @@
  * A pass goes once through the subtree, in the turns that all reclaimers of that subtree
  * share (mm/memcg_walk.h), and asks each group for a part of its lists: what its
  * protection leaves unprotected, divided by two to the power of the priority.  The first
- * priority is such that the whole subtree would give somewhat more than is wanted; each pass
+ * priority is such that the whole subtree would give about what is wanted; each pass
  * that does not find enough looks at twice as much.  So groups give in proportion to what
  * they have unprotected, whoever asks.
  *
@@ -124,10 +124,14 @@ static void run_pass(struct pass *s)
 	rcu_read_unlock();
 }
 
-/* At which the whole subtree would give what is wanted twice: not all of it is to be had. */
+/*
+ * At which a pass over the whole subtree would give what is wanted, or a little less, so
+ * that a large request comes to everybody.  A small one may end with whom it meets first:
+ * the next goes on behind him.
+ */
 static unsigned first_priority(struct reclaim_request *q)
 {
-	uint64_t want = q->want > RECLAIM_BATCH ? q->want : RECLAIM_BATCH, all;
+	uint64_t want = max_t(uint64_t, q->want, 2 * RECLAIM_BATCH), all;
 	struct account *top;
 	unsigned p = 0;
 
@@ -136,7 +140,7 @@ static unsigned first_priority(struct reclaim_request *q)
 	all = !top ? 0 : top->parent ? (uint64_t)account_usage(top)
 				     : lru_total(LRU_INACTIVE) + lru_total(LRU_ACTIVE);
 	rcu_read_unlock();
-	while (p < MAX_PRIORITY && all >> (p + 1) >= 2 * want)
+	while (p < MAX_PRIORITY && all >> p > want)
 		p++;
 	return p;
 }

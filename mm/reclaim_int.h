@@ -92,6 +92,8 @@ struct lru *lru_lock_of(struct page *p);
  * being freed at this moment are left.  Return: how many.  Context: thread.
  */
 unsigned lru_isolate(struct lru *l, enum lru_list which, struct page **out, unsigned n);
+/* PG_active and PG_again go, and with them the page's part in active_file. */
+void lru_uncount_active(struct page *p);
 /* Puts isolated pages back, by PG_active, and drops the references. */
 void lru_putback(struct page *const *p, unsigned n);
 

@@ -71,7 +71,7 @@ static bool unmap_in(struct vm_space *s, struct mapping *m, struct page *p)
 			break;
 		}
 		atomic_exchange_explicit(e, 0, memory_order_acq_rel);
-		atomic_fetch_sub_explicit(&p->mapcount, 1, memory_order_relaxed);
+		page_map_put(p);
 		vm_count(&s->nr_file, -1);
 		gather_page(&g, va, p, false);
 	}

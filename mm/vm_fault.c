@@ -33,7 +33,7 @@ struct page *vm_new_anon(void)
 /* Puts a page into an empty entry.  The caller's reference goes to the table. */
 static void map_page(struct vm_space *s, pte_t *e, struct page *p, uint64_t bits)
 {
-	atomic_fetch_add_explicit(&p->mapcount, 1, memory_order_relaxed);
+	page_map_get(p);
 	vm_count(bits & PTE_ANON ? &s->nr_anon : &s->nr_file, 1);
 	pte_set(e, page_pte(p) | bits);
 }
@@ -109,7 +109,7 @@ static int fault_cow(struct vm_space *s, const struct vm_area *a, pte_t *e, uint
 	gather_init(&g, s);
 	atomic_exchange_explicit(e, 0, memory_order_acq_rel);
 	vm_count(v & PTE_ANON ? &s->nr_anon : &s->nr_file, -1);
-	atomic_fetch_sub_explicit(&old->mapcount, 1, memory_order_relaxed);
+	page_map_put(old);
 	gather_page(&g, addr, old, false);
 	map_page(s, e, p, pte_prot(a->flags) | PTE_ANON | PTE_W | PTE_D);
 	gather_finish(&g);
@@ -188,15 +188,16 @@ static void map_shared_write(struct vm_space *s, pte_t *e, struct file_pages *f,
 
 /*
  * Lock held on entry and return, dropped in between.  Return: 0 if it was mapped,
- * -EAGAIN if the areas changed meanwhile, else an error.
+ * -EAGAIN if the areas changed meanwhile, else an error.  *major: the store had to be
+ * asked.
  */
 static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, unsigned flags,
-		      pte_t *e)
+		      pte_t *e, bool *major)
 {
 	struct file *file = a->file;
 	uint64_t seq = s->seq, index = (a->off + (addr - a->start)) >> PAGE_SHIFT, bits;
 	bool copy = (flags & FAULT_WRITE) && !(a->flags & VM_SHARED);
-	bool track = a->mapping && (flags & FAULT_WRITE) && !copy;
+	bool track = a->mapping && (flags & FAULT_WRITE) && !copy, store = a->mapping;
 	struct file_pages f;
 	int err = 0;
 
@@ -207,6 +208,7 @@ static int fault_file(struct vm_space *s, struct vm_area *a, uintptr_t addr, uns
 		memset(f.around, 0, sizeof(f.around));
 	}
 	mutex_unlock(&s->lock);
+	*major |= store && !vm_file_cached(file, index);
 	f.page = track ? vm_file_page_write(file, index) : vm_file_page(file, index);
 	if (IS_ERR(f.page)) {
 		err = (int)PTR_ERR(f.page);
@@ -277,7 +279,7 @@ static struct vm_area *grow_stack(struct vm_space *s, unsigned i, uintptr_t addr
 	return a;
 }
 
-static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
+static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags, bool *major)
 {
 	unsigned i = area_index(s, addr);
 	struct vm_area *a = i < s->nr ? s->areas[i] : NULL;
@@ -300,11 +302,11 @@ static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
 		return -ENOMEM;
 	v = pte_get(e);
 	if (!v)
-		return a->file ? fault_file(s, a, addr, flags, e) :
+		return a->file ? fault_file(s, a, addr, flags, e, major) :
 				 fault_anon(s, a, e, flags & FAULT_WRITE);
 	if ((flags & FAULT_WRITE) && !(v & PTE_W)) {
 		if ((a->flags & VM_SHARED) && a->mapping)
-			return fault_file(s, a, addr, flags, e);
+			return fault_file(s, a, addr, flags, e, major);
 		if (a->flags & VM_SHARED) {
 			atomic_fetch_or_explicit(e, PTE_W | PTE_D, memory_order_acq_rel);
 			return 0;
@@ -316,12 +318,18 @@ static int fault_once(struct vm_space *s, uintptr_t addr, unsigned flags)
 
 int vm_fault_locked(struct vm_space *s, uintptr_t addr, unsigned flags)
 {
+	struct process *p = current_process();
+	bool major = false;
 	int err;
 
 	addr = ALIGN_DOWN(addr, PAGE_SIZE);
 	do {
-		err = fault_once(s, addr, flags);
+		err = fault_once(s, addr, flags, &major);
 	} while (err == -EAGAIN);
+	if (p)
+		atomic_fetch_add_explicit(major ? &p->majflt : &p->minflt, 1, memory_order_relaxed);
+	if (major)
+		memcg_count(current_owner(), MEMCG_PGMAJFAULT, 1);
 	return err;
 }
 

@@ -124,6 +124,26 @@ void vm_free_tables(struct vm_gather *g, uintptr_t start, uintptr_t end, uintptr
 		    uintptr_t ceil);
 int vm_unmap_locked(struct vm_space *s, uintptr_t start, uintptr_t end, struct vm_area **dead);
 
+/*
+ * Entries of page tables that point to a page.  The first and the last of a file's page
+ * show in memory.stat, file_mapped; a fork never makes the first.
+ */
+static inline void page_count_mapped(struct page *p, int n)
+{
+	if (p->owner && (p->charge_kind == MEMCG_FILE || p->charge_kind == MEMCG_SHMEM))
+		memcg_count(p->owner, MEMCG_FILE_MAPPED, n);
+}
+static inline void page_map_get(struct page *p)
+{
+	if (!atomic_fetch_add_explicit(&p->mapcount, 1, memory_order_relaxed))
+		page_count_mapped(p, 1);
+}
+static inline void page_map_put(struct page *p)
+{
+	if (atomic_fetch_sub_explicit(&p->mapcount, 1, memory_order_relaxed) == 1)
+		page_count_mapped(p, -1);
+}
+
 /* vm_fault.c */
 int vm_populate(struct vm_space *s, uintptr_t start, uintptr_t end);
 /* The entry of @addr, faulted in for reading or writing; lock held before and after (dropped in between). */
@@ -136,6 +156,7 @@ void vm_file_get(struct file *f);
 void vm_file_put(struct file *f);
 int vm_file_check(struct file *f, unsigned *flags); /* may it be mapped so; sets VM_MAYWRITE */
 struct page *vm_file_page(struct file *f, uint64_t index); /* referenced; ERR_PTR */
+bool vm_file_cached(struct file *f, uint64_t index); /* it can be had without reading */
 /* The same, and the store has a place for what will be written to it. */
 struct page *vm_file_page_write(struct file *f, uint64_t index);
 struct mapping *vm_file_mapping(const struct file *f); /* NULL: memory file */

@@ -105,7 +105,7 @@ void vm_zap(struct vm_gather *g, uintptr_t start, uintptr_t end)
 			if (g->no_flush)
 				pte_set(e, 0);
 			p = pte_page(v);
-			atomic_fetch_sub_explicit(&p->mapcount, 1, memory_order_relaxed);
+			page_map_put(p);
 			if (v & PTE_ANON)
 				anon++;
 			else

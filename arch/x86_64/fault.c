@@ -91,9 +91,7 @@ void page_fault(struct regs *regs, uintptr_t addr, unsigned err)
 	irq_enable();
 	kernel_count(page_faults);
 	trace(page_fault, addr, err);
-	memcg_count_event(current_owner(), MEMCG_PGFAULT);
-	if (current->process)
-		current->process->minflt++;
+	memcg_count(current_owner(), MEMCG_PGFAULT, 1);
 	error = vm_fault(space, addr, flags);
 	if (error && user)
 		user_fault_failed(addr, error);

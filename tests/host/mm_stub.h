@@ -57,6 +57,9 @@ struct owner *current_owner(void)
 {
 	return stub_charging ? STUB_OWNER : NULL;
 }
+void memcg_count(struct owner *o, enum memcg_count c, int n)
+{
+}
 bool oom_kill(struct memcg *mg, const char *why, uint64_t pages)
 {
 	return false;
@@ -71,7 +74,7 @@ bool reclaim_for_alloc(unsigned order)
 {
 	return false;
 }
-void lru_remove(struct page *p)
+void lru_forget(struct page *p)
 {
 	HOST_CHECK(false); /* nobody here puts pages on lists */
 }

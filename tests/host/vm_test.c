@@ -70,6 +70,10 @@ void vm_file_pages_around(struct file *f, uint64_t first, unsigned want, struct 
 {
 	page_index_lookup_some(f->pages, first, want, out);
 }
+bool vm_file_cached(struct file *f, uint64_t index)
+{
+	return true;
+}
 struct page *vm_file_page_write(struct file *f, uint64_t index)
 {
 	return vm_file_page(f, index);
