@@ -43,6 +43,25 @@ hold() {
 }
 # fill GROUP MIB FILE: that much file data, charged to the group.
 fill() { at "$1" dd if=/dev/zero of="$3" bs=64k count=$(($2 * 16)) 2>/dev/null; }
+# cached GROUP MIB FILE: a new file on the disk, without data, that a process of the group has read.
+cached() { truncate -s $2M "$3"; at "$1" cat "$3" >/dev/null; }
+# again GROUP FILE...: it reads them once more.
+again() { g=$1; shift; at "$g" cat "$@" >/dev/null; }
+# some FILE NAME...: which values of a keyed file are not 0.
+some() {
+	f=$1; shift
+	for k in "$@"; do
+		if [ "$(val "$f" $k)" -gt 0 ]; then echo "$k: some"; else echo "$k: none"; fi
+	done
+}
+# limits GROUP...: makes groups, each as PATH:FILE=VALUE,FILE=VALUE; FILE without "memory.".
+limits() {
+	for spec in "$@"; do
+		g=${spec%%:*}
+		mkdir "$g"
+		for set in $(echo "${spec#*:}" | tr , ' '); do echo ${set#*=} >"$g/memory.${set%%=*}"; done
+	done
+}
 # till COMMAND...: repeats it for up to ten seconds until it succeeds; says if it never does.
 till() {
 	n=0
@@ -52,6 +71,8 @@ till() {
 		n=$((n + 1))
 	done
 }
+# under GROUP: gives its children the controller.
+under() { echo +memory >"$1/cgroup.subtree_control"; }
 # plain: back to a tree mounted without options.
 plain() { mkdir -p /tmp/plain; mount -t cgroup2 plain /tmp/plain; umount /tmp/plain; }
 # options: of the cgroup tree as mounted.

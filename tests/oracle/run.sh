@@ -16,6 +16,6 @@ for f in /oracle/cases/*; do
 		[ -d t ] && { sleep 0.05; n=$((n + 1)); }
 	done
 	[ -d t ] && echo "group is still there"
-	rm -rf /tmp/*
+	rm -rf /tmp/* /disk/*
 done
 echo "@@ end"
