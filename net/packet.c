@@ -83,6 +83,29 @@ static void complete_checksum(struct pbuf *c)
 	memcpy(c->head + c->th + at, &sum, 2);
 }
 
+/* Nothing is summed up for loopback, where nothing can be damaged; who looks sees right sums. */
+static void make_checksums(struct pbuf *c, unsigned nh)
+{
+	uint8_t *ip = c->head + nh;
+	bool fragment = false;
+
+	if (nh + 20 > c->end)
+		return;
+	if (ip[0] >> 4 == 4) {
+		unsigned hlen = (ip[0] & 15) * 4u;
+		uint16_t sum;
+
+		if (hlen < 20 || nh + hlen > c->end)
+			return;
+		put_be16(ip + 10, 0);
+		sum = csum_fold(csum_add(0, ip, hlen, false));
+		memcpy(ip + 10, &sum, 2);
+		fragment = get_be16(ip + 6) & 0x3fff; /* its checksum is that of the whole */
+	}
+	if (!fragment)
+		c->flags |= PB_CSUM_STALE;
+}
+
 /* The copy that a socket gets; nh: link header, th: network header. */
 static struct pbuf *copy_frame(struct netdev *dev, const struct pbuf *p, unsigned start,
 			       bool outgoing)
@@ -92,6 +115,8 @@ static struct pbuf *copy_frame(struct netdev *dev, const struct pbuf *p, unsigne
 	if (!c)
 		return NULL;
 	complete_checksum(c);
+	if (dev->loopback)
+		make_checksums(c, start);
 	pbuf_renew_csum(c, start + (dev->loopback ? 0 : ETHER_HEADER));
 	c->start = (uint16_t)start;
 	if (dev->loopback) {
