@@ -10,10 +10,15 @@
 #include "drivers/virtio_net.h"
 #include "kernel/errno.h"
 #include "kernel/log.h"
+#include "kernel/param.h"
 #include "mm/slab.h"
 
-#define QUEUE_SIZE 256u
+#define RING_LEAST 32u /* entries: the largest packet takes up to 21, either way */
 #define RX_BUDGET  64 /* packets between two chances for other threads */
+
+static unsigned ring_size = 256;
+PARAM_UINT("net.ring", ring_size, RING_LEAST, 1024, PARAM_RO,
+	   "virtio network: entries of a ring, at most; a power of two");
 
 static void interrupt_handler(void *arg)
 {
@@ -72,12 +77,12 @@ int vnet_queue_init(struct vnet *v, unsigned i)
 	err = virtio_vector(&v->vd, entry, cpu, interrupt_handler, q, q->name);
 	if (err)
 		return err;
-	err = virtq_init(&v->vd, &q->rx, 2 * i, entry, QUEUE_SIZE, v->rx_pages > 1);
+	err = virtq_init(&v->vd, &q->rx, 2 * i, entry, ring_size, v->rx_pages > 1);
 	if (!err)
 		err = vnet_rx_init(q);
 	if (err)
 		return err;
-	err = virtq_init(&v->vd, &q->tx, 2 * i + 1, entry, QUEUE_SIZE, true);
+	err = virtq_init(&v->vd, &q->tx, 2 * i + 1, entry, ring_size, true);
 	if (err)
 		return err;
 	q->slots = kmalloc(q->tx.size * sizeof(*q->slots), GFP_KERNEL);
