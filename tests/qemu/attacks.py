@@ -2,164 +2,50 @@
 # SPDX-License-Identifier: MIT
 """Hostile packets against a guest behind the tap device t0, an honest client beside them.
 
-Usage: attacks.py [--compare] NETPERF SECONDS RATE [NAME...]
+Usage: attacks.py [--pairs N] NETPERF SECONDS RATE [NAME...]
 
-Every attack is a list of frames, made once and sent again and again, RATE a second,
-while an honest client (netperf TCP_RR) runs; with --compare the client runs also while
-the same frames go to an address that nobody has.  One line of JSON for each attack:
-{"attack": …, "sent": …, "attacked": transactions a second, "reference": …, "ratio": …}
+Every attack (attack_frames.py) is a list of frames of both families, made once and sent
+again and again, RATE a second, while an honest client (netperf TCP_RR) runs for SECONDS.
+With --pairs N it runs N times, in turn with runs while the same frames go to an address
+that nobody has; the ratio is the median of the N quotients of neighbours, so that what
+else the machine does matters little.  One record of JSON for each attack:
+
+{"record": "attack", "attack": …, "sent": …, "attacked": transactions a second (median),
+ "reference": …, "ratio": …, "cpu_us": QEMU's processor time for one hostile packet,
+ "cpu_us_honest": the same for one transaction, "memory_kib": what the guest had less
+ during the attack, "left_kib": and after it}
 """
 
+import argparse
 import json
-import random
+import os
 import re
 import socket
+import statistics
 import struct
 import subprocess
-import sys
 import threading
 import time
 
-from scapy.all import (ARP, ICMP, IP, TCP, UDP, Ether, ICMPv6EchoRequest, ICMPv6ND_NS, ICMPv6NDOptSrcLLAddr, IPv6,
-                       IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, PadN, getmacbyip,
-                       raw)
+from scapy.all import ARP, Ether, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, IPv6, getmacbyip, raw
 
-US, GUEST, NOBODY = "192.168.77.1", "192.168.77.2", "192.168.77.200"
-US6, GUEST6, NOBODY6 = "fd77::1", "fd77::2", "fd77::200"
-PEER = "192.168.77.9"          # a station that only the attacker plays
-PEER_MAC, NOBODY_MAC = "02:00:00:00:00:09", "02:00:00:00:00:c8"
-PORT = 12865                   # netserver listens there
-ECHO = 7                       # so does a server that answers what it reads
-random.seed(1)
+import attack_frames
+from attack_frames import PEER_MAC, Connection, Family
+
+FAMILIES = (Family(False), Family(True))
+NOBODY_MAC = "02:00:00:00:00:c8"
+MEMORY = 11         # the guest's /proc/meminfo is behind this port
+QUIET = 3           # seconds after an attack
 
 
-def syn(src, sport, options, dport=PORT):
-    return IP(src=src, dst=GUEST) / TCP(sport=sport, dport=dport, flags="S", seq=random.getrandbits(32),
-                                        options=options)
+def bound(protocol):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
+    s.bind(("t0", 0))
+    return s
 
 
-def malformed_options():
-    """Lengths of 0 and 1, beyond the header, unknown kinds; in SYNs and in segments of no connection."""
-    packets = []
-    for i in range(256):
-        segment = bytearray(raw(syn(PEER, 1024 + i, [("MSS", 1460)] * 5)))
-        segment[40:60] = random.randbytes(20)
-        if i % 2:
-            segment[33] = 0x10
-        segment[36:38] = b"\0\0"
-        packet = IP(bytes(segment))
-        del packet[TCP].chksum, packet[IP].chksum
-        packets.append(packet)
-    return packets
-
-
-def overlapping_fragments():
-    packets = []
-    data = random.randbytes(2400)
-    for i in range(100):
-        at = random.randrange(1, 150)  # in units of eight bytes
-        first, second = data[:1200], data[8 * at:8 * at + 1200]
-        packets += [IP(src=PEER, dst=GUEST, id=i, flags=1, proto=1) / first,
-                    IP(src=PEER, dst=GUEST, id=i, frag=at, flags=1, proto=1) / second,
-                    IPv6(src=US6, dst=GUEST6) / IPv6ExtHdrFragment(id=i, m=1, nh=58) / first,
-                    IPv6(src=US6, dst=GUEST6) / IPv6ExtHdrFragment(id=i, offset=at, m=1, nh=58) / second]
-    return packets
-
-
-def extension_headers():
-    packets = []
-    for n in (1, 5, 20, 60):
-        chain = IPv6(src=US6, dst=GUEST6)
-        for i in range(n):
-            chain /= (IPv6ExtHdrDestOpt(options=[PadN(optdata=b"\0" * 4)]), IPv6ExtHdrRouting(),
-                      IPv6ExtHdrHopByHop(), IPv6ExtHdrFragment(id=i))[i % 4]
-        packets.append(chain / ICMPv6EchoRequest())
-        packets.append(IPv6(src=US6, dst=GUEST6, nh=60) / ((b"\x3c\xff" + b"\0" * 6) * n))
-    return packets
-
-
-def syn_flood():
-    return [syn(f"192.168.77.{random.randrange(10, 190)}", random.randrange(1024, 65535),
-                [("MSS", 1460), ("SAckOK", b""), ("WScale", 7)], ECHO) for _ in range(500)]
-
-
-def mss_zero():
-    return [syn(PEER, 2000 + i, [("MSS", i % 3)]) for i in range(200)]
-
-
-def resets():
-    """Guesses at somebody's connection: RST, SYN and data with random numbers from every port."""
-    return [IP(src=US, dst=GUEST) / TCP(sport=random.randrange(32768, 61000), dport=PORT, seq=random.getrandbits(32),
-                                        ack=random.getrandbits(32), flags=random.choice(("R", "S", "A", "FA", "RA")))
-            for _ in range(500)]
-
-
-def neighbours():
-    packets = [IP(src=f"192.168.77.{i}", dst=GUEST) / ICMP() for i in range(10, 190)]
-    for i in range(300):
-        source = f"fd77::{i + 0x1000:x}"
-        packets.append(IPv6(src=source, dst="ff02::1:ff00:2") / ICMPv6ND_NS(tgt=GUEST6)
-                       / ICMPv6NDOptSrcLLAddr(lladdr=f"02:00:00:01:{i >> 8:02x}:{i & 255:02x}"))
-        packets.append(IPv6(src=source, dst=GUEST6) / ICMPv6EchoRequest())
-    return packets
-
-
-def closed_ports():
-    return [IP(src=PEER, dst=GUEST) / UDP(sport=1000, dport=random.randrange(20000, 30000)) / b"x" for _ in range(500)]
-
-
-class Connection:
-    """A connection of the peer that nobody's kernel knows: handshake by hand."""
-
-    def __init__(self, wire, sport):
-        self.wire, self.sport, self.seq = wire, sport, 1000
-        self.wire.settimeout(5)
-        self.send("S", options=[("MSS", 1000), ("SAckOK", b"")])
-        answer = self.receive(lambda t: t.flags.S and t.flags.A)
-        self.seq, self.ack = 1001, answer.seq + 1
-        self.send("A")
-
-    def packet(self, flags, seq=None, data=b"", options=()):
-        return IP(src=PEER, dst=GUEST) / TCP(sport=self.sport, dport=ECHO, flags=flags, options=list(options),
-                                             seq=(self.seq if seq is None else seq) & 0xffffffff,
-                                             ack=getattr(self, "ack", 0)) / data
-
-    def send(self, *args, **kw):
-        self.wire.send(raw(Ether(dst=MAC, src=PEER_MAC) / self.packet(*args, **kw)))
-
-    def receive(self, wanted):
-        end = time.monotonic() + 5
-        while time.monotonic() < end:
-            frame = Ether(self.wire.recv(65536))
-            if frame.haslayer(TCP) and frame[IP].src == GUEST and frame[TCP].dport == self.sport and wanted(frame[TCP]):
-                return frame[TCP]
-        raise SystemExit("no answer to the attacker's handshake")
-
-
-def out_of_order(wire):
-    """Single bytes with holes between, all over the window."""
-    c = Connection(wire, 3000)
-    return [c.packet("A", seq=c.seq + 2 * i, data=b"x") for i in range(1, 1000)]
-
-
-def sack_lies(wire):
-    """Blocks for what was never sent, backwards, overlapping, the whole space."""
-    c = Connection(wire, 3001)
-    c.send("PA", data=b"y" * 900)
-    packets = []
-    for _ in range(300):
-        near = [(c.ack + random.randrange(-2000, 4000)) & 0xffffffff for _ in range(2 * random.randrange(1, 4))]
-        blocks = [n if random.random() < .7 else random.getrandbits(32) for n in near]
-        packets.append(c.packet("A", seq=c.seq + 900, options=[("SAck", tuple(blocks))]))
-    return packets
-
-
-ATTACKS = [malformed_options, overlapping_fragments, extension_headers, syn_flood, mss_zero, resets, neighbours,
-           closed_ports, out_of_order, sack_lies]
-
-
-def frames(packets):
-    return [raw(Ether(dst=MAC, src=PEER_MAC) / p)[:1514] for p in packets]
+def frames(packets, mac):
+    return [raw(Ether(dst=mac, src=PEER_MAC) / p)[:1514] for p in packets]
 
 
 def elsewhere(frame):
@@ -167,12 +53,17 @@ def elsewhere(frame):
     head = bytearray(frame)
     head[:6] = bytes.fromhex(NOBODY_MAC.replace(":", ""))
     if head[12:14] == b"\x86\xdd":
-        head[38:54] = socket.inet_pton(socket.AF_INET6, NOBODY6)
+        head[38:54] = socket.inet_pton(socket.AF_INET6, FAMILIES[1].nobody)
+    elif head[12:14] == b"\x08\x06":
+        head[38:42] = socket.inet_aton(FAMILIES[0].nobody)
     else:
-        head[30:34] = socket.inet_aton(NOBODY)
+        head[30:34] = socket.inet_aton(FAMILIES[0].nobody)
         head[24:26] = b"\0\0"
-        total = sum(struct.unpack("!10H", head[14:34]))
-        struct.pack_into("!H", head, 24, ~((total & 0xffff) + (total >> 16)) & 0xffff)
+        length = (head[14] & 15) * 4
+        total = sum(struct.unpack(f"!{length // 2}H", head[14:14 + length]))
+        while total >> 16:
+            total = (total & 0xffff) + (total >> 16)
+        struct.pack_into("!H", head, 24, ~total & 0xffff)
     return bytes(head)
 
 
@@ -195,64 +86,165 @@ class Sender(threading.Thread):
                 time.sleep(.002)  # the device's queue is full
             self.sent += 1
 
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over = True
+        self.join()
+
 
 class Station(threading.Thread):
     """Answers the guest's questions for the peer's hardware address."""
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0806))
-        self.wire.bind(("t0", 0))
+        self.wire = bound(3)
 
     def run(self):
         while True:
-            question = Ether(self.wire.recv(2048))
-            if question.haslayer(ARP) and question[ARP].op == 1 and question[ARP].pdst == PEER:
-                self.wire.send(raw(Ether(dst=question.src, src=PEER_MAC)
-                                   / ARP(op=2, hwsrc=PEER_MAC, psrc=PEER, hwdst=question.src, pdst=question[ARP].psrc)))
+            frame = self.wire.recv(2048)
+            if frame[6:12] == bytes.fromhex(PEER_MAC.replace(":", "")) or frame[12:14] not in (b"\x08\x06", b"\x86\xdd"):
+                continue
+            question = Ether(frame)
+            if question.haslayer(ARP) and question[ARP].op == 1 and question[ARP].pdst == FAMILIES[0].peer:
+                answer = ARP(op=2, hwsrc=PEER_MAC, psrc=FAMILIES[0].peer, hwdst=question.src, pdst=question[ARP].psrc)
+            elif question.haslayer(ICMPv6ND_NS) and question[ICMPv6ND_NS].tgt == FAMILIES[1].peer:
+                answer = IPv6(src=FAMILIES[1].peer, dst=question[IPv6].src, hlim=255) \
+                    / ICMPv6ND_NA(tgt=FAMILIES[1].peer, R=0, S=1, O=1) / ICMPv6NDOptDstLLAddr(lladdr=PEER_MAC)
+            else:
+                continue
+            self.wire.send(raw(Ether(dst=question.src, src=PEER_MAC) / answer))
 
 
-def honest(netperf, seconds, again=True):
+class Guest:
+    """The QEMU process of this network namespace, and the guest's own figures."""
+
+    def __init__(self):
+        here = os.readlink("/proc/self/ns/net")
+        self.pid = None
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+                    if f.read().startswith("qemu-system") and os.readlink(f"/proc/{pid}/ns/net") == here:
+                        self.pid = pid
+            except OSError:
+                pass
+
+    def cpu(self):
+        """Seconds of processor time so far."""
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def free(self):
+        """KiB of memory that the guest says are free, or None while it does not get to say so."""
+        try:
+            with socket.create_connection((FAMILIES[0].guest, MEMORY), 10) as s:
+                s.settimeout(10)
+                text = b""
+                while part := s.recv(65536):
+                    text += part
+            return int(re.search(rb"MemFree: +(\d+)", text)[1])
+        except (OSError, TypeError):
+            return None
+
+
+class Memory(threading.Thread):
+    """The least that the guest had free, looked at once a second."""
+
+    def __init__(self, guest):
+        super().__init__(daemon=True)
+        self.guest, self.least, self.over = guest, None, False
+
+    def run(self):
+        while not self.over:
+            free = self.guest.free()
+            if free is not None:
+                self.least = free if self.least is None else min(free, self.least)
+            time.sleep(1)
+
+
+def honest(netperf, seconds, six, again=True):
     """Transactions a second of a client that plays by the rules; it may try twice, since packets can be lost."""
-    done = subprocess.run([netperf, "-H", GUEST, "-t", "TCP_RR", "-l", str(seconds), "-P", "0"], capture_output=True,
-                          text=True, timeout=seconds + 60, check=False)
+    done = subprocess.run([netperf, "-H", FAMILIES[six].guest, "-t", "TCP_RR", "-l", str(seconds), "-P", "0"],
+                          capture_output=True, text=True, timeout=seconds + 60, check=False)
     rates = re.findall(r"^\d+ +\d+ +\d+ +\d+ +[\d.]+ +([\d.]+) *$", done.stdout, re.MULTILINE)
     if (done.returncode or not rates) and again:
-        return honest(netperf, seconds, False)
+        return honest(netperf, seconds, six, False)
     if done.returncode or not rates:
         raise SystemExit(f"the honest client failed: {done.stdout}{done.stderr}")
     return float(rates[0])
 
 
-def under(wire, packets, rate, netperf, seconds):
-    sender = Sender(wire, packets, rate)
-    sender.start()
-    got = honest(netperf, seconds)
-    sender.over = True
-    sender.join()
-    return got, sender.sent
+def cost(guest, wire, hostile, rate):
+    """QEMU's processor time for one hostile packet while nothing else goes on, in microseconds."""
+    start, idle = time.monotonic(), guest.cpu()
+    time.sleep(1)
+    idle = (guest.cpu() - idle) / (time.monotonic() - start)
+    start, used = time.monotonic(), guest.cpu()
+    with Sender(wire, hostile, rate) as sender:
+        time.sleep(1)
+    used = guest.cpu() - used - idle * (time.monotonic() - start)
+    return round(max(used, 0) / max(sender.sent, 1) * 1e6, 1)
+
+
+def measure(args, guest, wire, name, hostile):
+    result = {"record": "attack", "attack": name}
+    before, sent = guest.free(), 0
+    attacked, reference, quotients = [], [], []
+    memory = Memory(guest)
+    memory.start()
+    for i in range(max(args.pairs, 1)):
+        if args.pairs:
+            with Sender(wire, [elsewhere(f) for f in hostile], args.rate):
+                reference.append(honest(args.netperf, args.seconds, i % 2))
+        with Sender(wire, hostile, args.rate) as sender:
+            attacked.append(honest(args.netperf, args.seconds, i % 2))
+        sent += sender.sent
+        if args.pairs:
+            quotients.append(attacked[-1] / reference[-1])
+    if args.pairs:
+        result["reference"] = statistics.median(reference)
+        result["ratio"] = round(statistics.median(quotients), 3)
+        used = guest.cpu()
+        result["cpu_us_honest"] = honest(args.netperf, 1, 0)
+        result["cpu_us_honest"] = round((guest.cpu() - used) / result["cpu_us_honest"] * 1e6, 1)
+        result["cpu_us"] = cost(guest, wire, hostile, args.rate)
+    result["attacked"], result["sent"] = statistics.median(attacked), sent
+    time.sleep(QUIET)
+    memory.over = True
+    memory.join()
+    after = guest.free()
+    if None not in (before, memory.least, after):
+        result["memory_kib"], result["left_kib"] = before - memory.least, before - after
+    return result
 
 
 def main():
-    compare = sys.argv[1] == "--compare"
-    netperf, seconds, rate, *names = sys.argv[1 + compare:]
-    seconds, rate = int(seconds), int(rate)
-    global MAC
-    MAC = getmacbyip(GUEST)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("netperf")
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("rate", type=int)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    mac = getmacbyip(FAMILIES[0].guest)
     Station().start()
-    wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
-    wire.bind(("t0", 0))
-    for attack in ATTACKS:
-        if names and attack.__name__ not in names:
+    wires = (bound(0x0800), bound(0x86dd))
+    guest = Guest()
+
+    def connect(f, sport, dport=attack_frames.ECHO, timestamps=False):
+        return Connection(wires[f.six], mac, f, sport, dport, timestamps)
+
+    for attack in attack_frames.ATTACKS:
+        if args.names and attack.__name__ not in args.names:
             continue
-        hostile = frames(attack(wire) if attack.__code__.co_argcount else attack())
-        result = {"attack": attack.__name__}
-        if compare:
-            result["reference"], _ = under(wire, [elsewhere(f) for f in hostile], rate, netperf, seconds)
-        result["attacked"], result["sent"] = under(wire, hostile, rate, netperf, seconds)
-        if compare:
-            result["ratio"] = round(result["attacked"] / result["reference"], 3)
-        print(json.dumps(result), flush=True)
+        both = [frames(attack(f, connect) if attack.__code__.co_argcount > 1 else attack(f), mac) for f in FAMILIES]
+        n = max(map(len, both))
+        hostile = [b[i % len(b)] for i in range(n) for b in both]
+        print(json.dumps(measure(args, guest, wires[0], attack.__name__, hostile)), flush=True)
 
 
 if __name__ == "__main__":

@@ -25,12 +25,12 @@ ip addr add fd77::1/64 dev t0 nodad && ip link set t0 up || exit 77
 """
 
 
-def tap(guest, host, *args):
-    """Runs both texts; returns (guest's lines, host's output). Fails if either does."""
+def tap(guest, host, *args, seconds=80):
+    """Runs both texts, at most @seconds; returns (guest's lines, host's output). Fails if either does."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "guest")
         script = SETUP + f"""
-{TALLY} run --smp 2 --mem 512M --net tap:t0 --timeout 80 {" ".join(args)} \
+{TALLY} run --smp 2 --mem 512M --net tap:t0 --timeout {seconds} {" ".join(args)} \
  --append 'ip=192.168.77.2::192.168.77.1:255.255.255.0::eth0:off' --exec "$GUEST" > {out} 2>&1 &
 guest=$!
 n=0; until grep -q '^READY' {out} || [ $((n += 1)) -gt 600 ]; do sleep 0.1; done
@@ -45,7 +45,7 @@ exit $status
                 "until ping6 -c 1 -W 1 fd77::1 > /dev/null 2>&1 || [ $n -gt 20 ]; "
                 "do n=$((n+1)); sleep 0.3; done; echo READY; " + guest)
         done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True,
-                              cwd=ROOT, stdin=subprocess.DEVNULL, timeout=120, check=False,
+                              cwd=ROOT, stdin=subprocess.DEVNULL, timeout=seconds + 40, check=False,
                               env={**os.environ, "GUEST": text})
         lines = open(out, encoding="utf-8").read() if os.path.exists(out) else ""
         if done.returncode == 77 or "unshare" in done.stderr:
