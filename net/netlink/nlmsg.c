@@ -43,7 +43,8 @@ void nl_put(struct nl_buf *b, uint16_t type, const void *data, unsigned len)
 		return;
 	a->len = (uint16_t)(sizeof(*a) + len);
 	a->type = type;
-	memcpy(a + 1, data, len);
+	if (len)
+		memcpy(a + 1, data, len);
 }
 
 void nl_put_u32(struct nl_buf *b, uint16_t type, uint32_t v)

@@ -119,8 +119,12 @@ static const char *const names[] = { "/a", "/b", "/a/c", "b", "/a/../b", "/", ""
 static const char *a_name(struct fuzz_in *in)
 {
 	uint8_t i = fz_u8(in);
+	char *at = (char *)room + ROOM / 2 - 16 * (1 + i % 2); /* two may be wanted at once */
 
-	return i < 240 ? names[i % ARRAY_SIZE(names)] : a_ptr(in, 16);
+	if (i >= 240)
+		return a_ptr(in, 16);
+	strcpy(at, names[i % ARRAY_SIZE(names)]);
+	return at;
 }
 
 static void forget_fd(int fd)
@@ -443,6 +447,7 @@ static void one_input(const uint8_t *data, size_t size)
 
 	memset(room, 0, ROOM);
 	memcpy(room + ROOM / 2, data, min(size, (size_t)ROOM / 2));
+	host_user_range(room, ROOM);
 	for (unsigned i = 0; i < CALLS_MAX && in.n; i++) {
 		uint8_t kind = fz_u8(&in);
 
@@ -457,6 +462,7 @@ static void one_input(const uint8_t *data, size_t size)
 		else
 			fz_sleep(fz_u8(&in) * 10u);
 	}
+	host_user_range(NULL, SIZE_MAX);
 	while (nr_fds)
 		sys_close(fds[--nr_fds]);
 	sys_close_range(0, 4095, 0);

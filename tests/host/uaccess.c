@@ -9,6 +9,7 @@
 #include "kernel/errno.h"
 #include "kernel/string.h"
 #include "mm/uaccess.h"
+#include "tests/host/fs_host.h"
 
 struct iovec {
 	void *base;
@@ -19,18 +20,33 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nl,
 ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nl,
 			  const struct iovec *remote, unsigned long nr, unsigned long flags);
 
+/* What of it a program may name: all, until host_user_range() says less. */
+static uintptr_t user_start, user_end = UINTPTR_MAX;
+void host_user_range(const void *p, size_t n)
+{
+	user_start = (uintptr_t)p;
+	user_end = user_start + n;
+}
+
+static size_t within(const void *p, size_t n)
+{
+	uintptr_t at = (uintptr_t)p;
+
+	return at < user_start || at >= user_end ? 0 : min(n, (size_t)(user_end - at));
+}
+
 /* Return: bytes copied, as the kernel's own. */
 size_t copy_to_user_part(void *dst, const void *src, size_t n)
 {
-	struct iovec from = { (void *)src, n }, to = { dst, n };
-	ssize_t k = n ? process_vm_writev(getpid(), &from, 1, &to, 1, 0) : 0;
+	struct iovec from = { (void *)src, within(dst, n) }, to = { dst, from.len };
+	ssize_t k = from.len ? process_vm_writev(getpid(), &from, 1, &to, 1, 0) : 0;
 
 	return k < 0 ? 0 : (size_t)k;
 }
 size_t copy_from_user_part(void *dst, const void *src, size_t n)
 {
-	struct iovec to = { dst, n }, from = { (void *)src, n };
-	ssize_t k = n ? process_vm_readv(getpid(), &to, 1, &from, 1, 0) : 0;
+	struct iovec to = { dst, within(src, n) }, from = { (void *)src, to.len };
+	ssize_t k = to.len ? process_vm_readv(getpid(), &to, 1, &from, 1, 0) : 0;
 
 	return k < 0 ? 0 : (size_t)k;
 }
