@@ -115,6 +115,27 @@ static void read_chain(uint16_t id)
 	MUST(n >= sizeof(struct virtio_net_hdr) + ETHER_HEADER);
 }
 
+/* Fills the buffer at @id as far as it goes. */
+static unsigned write_chain(uint16_t id, const uint8_t *from, unsigned n)
+{
+	struct vring_desc *table = q.rx.desc, *d = &q.rx.desc[id];
+	unsigned done = 0, parts = 0;
+
+	if (d->flags & 4)
+		d = table = guest(d->addr);
+	for (;;) {
+		unsigned part = min(n - done, d->len);
+
+		MUST(++parts <= VIRTQ_PARTS && (d->flags & 2));
+		memcpy(guest(d->addr), from + done, part);
+		done += part;
+		if (!(d->flags & 1))
+			return done;
+		MUST(d->next < max(q.rx.size, VIRTQ_PARTS));
+		d = &table[d->next];
+	}
+}
+
 /* A frame in as many buffers as it takes; the header in front is the input's, its count right or not. */
 static void receive(struct fuzz_in *in, uint8_t how)
 {
@@ -142,11 +163,11 @@ static void receive(struct fuzz_in *in, uint8_t how)
 		fuzz_fix_packet(ip, len - ETHER_HEADER);
 	}
 	do {
-		unsigned part = min(n - at, (unsigned)PAGE_SIZE);
+		unsigned part;
 
 		if (!hold(&rx, 0, &id))
 			return;
-		memcpy(guest(rx.q->desc[id].addr), frame + at, part);
+		part = write_chain(id, frame + at, n - at);
 		give(&rx, id, part, 1);
 		at += part;
 	} while (at < n);
@@ -202,11 +223,13 @@ static void drive(void)
 
 	for (unsigned i = 0; i < 64 && vnet_rx_one(&q); i++)
 		;
+	gro_flush(&q.gro);
 	vnet_rx_refill(&q);
 	vnet_tx_service(&q);
 	virtq_arm(&q.rx, 0);
 	MUST(!broken || atomic_load(&v.dev.rx_packets) == before);
-	MUST(q.rx.inflight + q.rx.nr_free == q.rx.size && q.tx.inflight <= q.tx.size);
+	MUST(v.rx_pages > 1 || q.rx.inflight + q.rx.nr_free == q.rx.size);
+	MUST(q.rx.inflight <= q.rx.size && q.tx.inflight <= q.tx.size);
 }
 
 static void step(struct fuzz_in *in, struct sock *s)
@@ -264,6 +287,7 @@ static void begin(uint64_t features)
 	atomic_store(&v.dev.carrier, true);
 	v.vd.features = features;
 	v.merge = features & VNET_F_MRG_RXBUF;
+	v.rx_pages = v.merge ? 1 : 2;
 	v.dev.features = (features & VNET_F_CSUM ? NETDEV_CSUM : 0) | (features & VNET_F_HOST_TSO4 ? NETDEV_TSO4 : 0);
 	MUST(vnet_queue_init(&v, 0) == 0);
 	rx = (struct side){ .q = &q.rx };
@@ -274,21 +298,30 @@ static void begin(uint64_t features)
 /* What the driver holds for the device is given back, as after a reset. */
 static void end(void)
 {
-	struct vnet_slot *slot;
-	struct page *page;
+	void *token;
 
+	atomic_store(&v.vd.broken, true);
 	atomic_store(&v.dev.carrier, false); /* nothing new is sent */
-	while ((page = virtq_take(&q.rx)))
-		page_put(page);
-	while ((slot = virtq_take(&q.tx)))
-		pdata_put(slot->data);
-	pqueue_purge(&q.backlog);
+	vnet_tx_abandon(&q);
+	timer_cancel_sync(&q.collect);
+	while ((token = virtq_take(&q.rx))) {
+		if (v.rx_pages == 1)
+			page_put(token);
+	}
+	for (unsigned i = 0; q.chains && i < VNET_RX_CHAINS; i++) {
+		for (unsigned k = 0; k < VNET_RX_PAGES; k++) {
+			if (q.chains[i].pages[k])
+				page_put(q.chains[i].pages[k]);
+		}
+	}
+	while (q.nr_spare)
+		page_put(q.spare[--q.nr_spare]);
 	if (q.small)
 		page_put(q.small);
 	virtq_free(&q.rx);
 	virtq_free(&q.tx);
 	kfree(q.slots);
-	q.slots = NULL;
+	kfree(q.chains);
 }
 
 static void one_input(const uint8_t *data, size_t size)
@@ -340,6 +373,7 @@ void fuzz_setup(void)
 	v.dev.name = "eth0";
 	v.dev.mtu = 1500;
 	v.dev.start = vnet_tx_start;
+	v.dev.start_many = vnet_tx_start_many;
 	v.dev.priv = &v;
 	memcpy(v.dev.mac, "\2\0\0\0\0\1", 6);
 	begin(VIRTIO_F_VERSION_1);
