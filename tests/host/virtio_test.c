@@ -22,6 +22,8 @@
 static char common[64], notify[64], config[64], isr[4];
 static uint64_t offered;
 static const char *broken_because;
+static uint8_t status = VIRTIO_STATUS_DRIVER_OK;
+static unsigned row; /* of a table, or which variant */
 static struct {
 	void (*fn)(void *);
 	void *arg;
@@ -51,7 +53,7 @@ void virtio_reset(struct virtio_device *d)
 }
 uint8_t virtio_status(struct virtio_device *d)
 {
-	return VIRTIO_STATUS_DRIVER_OK;
+	return status;
 }
 void virtio_add_status(struct virtio_device *d, uint8_t bits)
 {
@@ -150,7 +152,7 @@ static unsigned read_chain(struct side *s, unsigned id, uint8_t *to)
 	}
 }
 
-static uint8_t frame[1600];
+static uint8_t frame[70000];
 
 /* A ping from 10.0.0.2 in @frame, header for the device included; its length. */
 static unsigned make_ping(unsigned payload)
@@ -179,12 +181,35 @@ static unsigned make_ping(unsigned payload)
 	return (unsigned)sizeof(h) + 14 + 28 + payload;
 }
 
+/* The device fills buffer @id, one page or a chain. */
+static void write_chain(struct side *s, unsigned id, const uint8_t *from, unsigned n)
+{
+	struct vring_desc *table = s->q->desc, *d = &table[id];
+
+	if (d->flags & 4) { /* indirect */
+		table = guest(d->addr);
+		d = table;
+	}
+	for (;;) {
+		unsigned part = min(n, d->len);
+
+		HOST_CHECK(d->flags & 2); /* ours to write */
+		memcpy(guest(d->addr), from, part);
+		from += part;
+		n -= part;
+		if (!n)
+			return;
+		HOST_CHECK(d->flags & 1);
+		d = &table[d->next];
+	}
+}
+
 static int receive(unsigned n)
 {
 	int id = take(&rx);
 
 	HOST_CHECK(id >= 0);
-	memcpy(guest(rx.q->desc[id].addr), frame, n);
+	write_chain(&rx, (unsigned)id, frame, n);
 	give(&rx, (uint32_t)id, n, 1);
 	return id;
 }
@@ -340,8 +365,6 @@ static const struct {
 	{ "sent: nothing was", lie_tx_nothing_sent },
 	{ "sent: index ahead", lie_tx_index },
 };
-static unsigned row;
-
 static void lie_body(void)
 {
 	struct sock *s, *c;
@@ -382,6 +405,96 @@ static void lie_body(void)
 	t_close(c);
 }
 
+/*
+ * Without merged buffers each is a chain that takes the largest packet (OSv 1058);
+ * what a packet does not use is used again.
+ */
+static void chains_body(void)
+{
+	offered = VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VNET_F_MAC | VNET_F_GUEST_CSUM |
+		  VNET_F_GUEST_TSO4 | VNET_F_GUEST_TSO6 | (row & 1 ? VIRTIO_F_INDIRECT_DESC : 0);
+	begin();
+	HOST_CHECK_EQ(v->rx_pages, VNET_RX_PAGES);
+	HOST_CHECK_EQ(rx.q->inflight, row & 1 ? VNET_RX_CHAINS : rx.q->size / VNET_RX_PAGES);
+	for (unsigned i = 0; i < 300; i++) {
+		unsigned payload = i % 7 * 1009 % 1400;
+
+		ping(payload);
+		HOST_CHECK_EQ(rx.q->inflight, row & 1 ? VNET_RX_CHAINS : rx.q->size / VNET_RX_PAGES);
+	}
+	/* A large one, which no answer of one frame would hold: it comes, and its pages are replaced. */
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t before = atomic_load(&v->dev.rx_bytes);
+		unsigned n = make_ping(65000);
+
+		receive(n);
+		interrupt_and_wait();
+		HOST_CHECK_EQ(atomic_load(&v->dev.rx_bytes) - before, n - sizeof(struct virtio_net_hdr));
+		for (int id; (id = take(&tx)) >= 0;)
+			give(&tx, (uint32_t)id, 0, 1);
+	}
+	HOST_CHECK(!broken_because);
+	give(&rx, (uint32_t)take(&rx), VNET_RX_PAGES * PAGE_SIZE + 1, 1);
+	interrupt_and_wait();
+	HOST_CHECK(broken_because);
+}
+
+/* A device that asks for a reset is not used any more, and programs see that the link is gone. */
+static void reset_body(void)
+{
+	begin();
+	ping(10);
+	status |= VIRTIO_STATUS_NEEDS_RESET;
+	vectors[0].fn(vectors[0].arg);
+	thread_sleep_until(clock_ns() + 50 * NSEC_PER_MSEC, false);
+	HOST_CHECK(broken_because);
+	HOST_CHECK(!atomic_load(&v->dev.carrier));
+}
+
+/* The link goes and comes; a migration: who is on it is told, and the device that they were. */
+static void announce_body(void)
+{
+	struct side ctrl = { .q = NULL };
+	static uint8_t b[2000];
+	unsigned told = 0;
+	int id;
+
+	offered = VIRTIO_F_VERSION_1 | VNET_F_MAC | VNET_F_MRG_RXBUF | VNET_F_STATUS | VNET_F_CTRL_VQ |
+		  VNET_F_GUEST_ANNOUNCE;
+	config[CONFIG_STATUS] = STATUS_LINK_UP;
+	begin();
+	ctrl.q = &v->ctrl;
+	config[CONFIG_STATUS] = 0;
+	vectors[0].fn(vectors[0].arg);
+	thread_sleep_until(clock_ns() + 50 * NSEC_PER_MSEC, false);
+	HOST_CHECK(!atomic_load(&v->dev.carrier));
+	while ((id = take(&tx)) >= 0)
+		give(&tx, (uint32_t)id, 0, 1);
+	config[CONFIG_STATUS] = STATUS_LINK_UP | STATUS_ANNOUNCE;
+	vectors[0].fn(vectors[0].arg);
+	for (unsigned i = 0; i < 100 && (id = take(&ctrl)) < 0; i++)
+		thread_sleep_until(clock_ns() + 5 * NSEC_PER_MSEC, false);
+	HOST_CHECK(id >= 0);
+	HOST_CHECK_EQ(read_chain(&ctrl, (unsigned)id, b), 3);
+	HOST_CHECK_EQ(b[0], CTRL_ANNOUNCE);
+	HOST_CHECK_EQ(b[1], CTRL_ANNOUNCE_ACK);
+	*((uint8_t *)guest(ctrl.q->desc[ctrl.q->desc[id].next].addr)) = 0;
+	config[CONFIG_STATUS] = STATUS_LINK_UP;
+	give(&ctrl, (uint32_t)id, 1, 1);
+	thread_sleep_until(clock_ns() + 50 * NSEC_PER_MSEC, false);
+	HOST_CHECK(atomic_load(&v->dev.carrier));
+	while ((id = take(&tx)) >= 0) {
+		const uint8_t *arp = b + sizeof(struct virtio_net_hdr) + ETHER_HEADER;
+
+		read_chain(&tx, (unsigned)id, b);
+		told += get_be16(arp - 2) == ETHER_ARP && !memcmp(arp + 14, arp + 24, 4) && arp[14] == 10;
+		give(&tx, (uint32_t)id, 0, 1);
+	}
+	HOST_CHECK(told >= 2); /* once for the link, once for the migration */
+	HOST_CHECK(!v->ctrl_dead);
+	HOST_CHECK(!broken_because);
+}
+
 /* A control queue that never answers costs a bounded time; one pair of queues works without it. */
 static void silent_body(void)
 {
@@ -410,6 +523,19 @@ static void test_lies(void **state)
 			fail_msg("not survived: %s", lies[row].what);
 	}
 }
+static void test_chains(void **state)
+{
+	for (row = 0; row < 2; row++)
+		assert_int_equal(host_run(1, chains_body), 0);
+}
+static void test_needs_reset(void **state)
+{
+	assert_int_equal(host_run(1, reset_body), 0);
+}
+static void test_announce(void **state)
+{
+	assert_int_equal(host_run(1, announce_body), 0);
+}
 static void test_silent_control_queue(void **state)
 {
 	assert_int_equal(host_run(4, silent_body), 0);
@@ -420,6 +546,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_honest),
 		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_needs_reset),
+		cmocka_unit_test(test_announce),
 		cmocka_unit_test(test_silent_control_queue),
 	};
 
