@@ -112,10 +112,9 @@ void pbuf_renew_csum(struct pbuf *c, unsigned nh)
 	c->th = th;
 }
 
-uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto)
+static uint16_t pbuf_sum(const struct pbuf *p, uint32_t sum)
 {
 	uint32_t hlen = p->end - p->th, len = p->len, off = p->off, at = hlen;
-	uint32_t sum = csum_pseudo(&p->src, &p->dst, hlen + len, proto);
 
 	sum = csum_add(sum, p->head + p->th, hlen, false);
 	for (unsigned i = 0; p->data && i < p->data->nr && len; i++) {
@@ -133,4 +132,14 @@ uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto)
 		off = 0;
 	}
 	return csum_fold(sum);
+}
+
+uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto)
+{
+	return pbuf_sum(p, csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p), proto));
+}
+
+uint16_t pbuf_csum_plain(const struct pbuf *p)
+{
+	return pbuf_sum(p, 0);
 }

@@ -71,7 +71,8 @@ static void static_address(struct netdev *dev, const struct ip_addr *a, const st
 {
 	uint32_t m = get_be32(&mask->b[12]);
 	unsigned prefix = m ? 128 - (unsigned)__builtin_ctz(m) : 120;
-	struct route_entry r = { .dst = addr_from_v4("\0\0\0\0"), .prefix = 96, .dev = dev, .gw = *gw };
+	struct route_entry r = { .dst = addr_from_v4("\0\0\0\0"), .prefix = 96,
+				 .dev = dev, .gw = *gw, .proto = ROUTE_BOOT };
 
 	if (ifaddr_add(dev, a, prefix)) {
 		pr_warn("net: ip=: the address is not accepted");

@@ -99,6 +99,10 @@ int dgram_transmit(struct dgram_sock *d, struct sock_msg *m, struct pbuf *p, uin
 		p->flags |= PB_DF;
 	if (mcast && o->mcast_loop && !p->dev->loopback && mcast_wants(p->dev, &p->dst))
 		loop_back(p, proto, ttl, tos);
+	if (mcast && !ttl) { /* not beyond this machine */
+		pbuf_free(p);
+		return 0;
+	}
 	return ip_output(p, proto, ttl, tos);
 }
 

@@ -250,7 +250,8 @@ static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew,
 
 static void default_route(struct dhcp *d, bool add)
 {
-	struct route_entry r = { .dst = addr_from_v4("\0\0\0\0"), .prefix = 96, .dev = d->dev, .gw = d->bound.router };
+	struct route_entry r = { .dst = addr_from_v4("\0\0\0\0"), .prefix = 96, .dev = d->dev,
+				 .gw = d->bound.router, .proto = ROUTE_BOOT };
 
 	if (addr_is_any(&r.gw))
 		return;
@@ -265,7 +266,7 @@ static void configure(struct dhcp *d)
 	const struct lease *l = &d->bound;
 	const uint8_t *b = &l->addr.b[12], *g = &l->router.b[12];
 
-	ifaddr_add_full(d->dev, &l->addr, l->prefix, IFA_AUTO, 0);
+	ifaddr_add_full(d->dev, &l->addr, l->prefix, IFA_AUTO, 0, 0);
 	if (l->mtu >= 576 && l->mtu < d->dev->mtu)
 		d->dev->mtu = l->mtu;
 	default_route(d, true);

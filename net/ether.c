@@ -6,7 +6,7 @@
  * table; multicast and broadcast are mapped (RFC 1112, RFC 2464).  In: a frame's
  * headers are cut off exactly where the payload begins, so payload needs no copy.
  */
-#include "net/ether.h"
+#include "net/event.h"
 #include "net/gso.h"
 #include "net/packet.h"
 #include "kernel/errno.h"
@@ -257,6 +257,7 @@ void netdev_carrier_changed(struct netdev *dev)
 {
 	/* Who was there may be gone. */
 	neigh_flush(dev);
+	net_event_link(dev);
 	if (!atomic_load_explicit(&dev->carrier, memory_order_acquire))
 		return;
 	/* We may be somewhere else: who remembers us learns where, and what is ours is asked about. */
@@ -274,6 +275,9 @@ void ether_register(struct netdev *dev)
 			pr_err("net: no memory for the neighbour table, %s is not used", dev->name);
 			return;
 		}
+		nd_init();
+		igmp_init();
+		mld_init();
 		ready = true;
 	}
 	dev->xmit = ether_output;

@@ -44,7 +44,9 @@ enum neigh_state { NEIGH_INCOMPLETE, NEIGH_REACHABLE, NEIGH_STALE, NEIGH_DELAY, 
 #define NEIGH_OVERRIDE  (1u << 1) /* may replace a known address */
 #define NEIGH_CREATE    (1u << 2) /* worth remembering if it is new */
 void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p); /* consumes */
+/* @mac NULL: only that it is reachable. */
 void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags);
+bool neigh_failed(struct netdev *dev, const struct ip_addr *a); /* it did not answer when last asked */
 void neigh_flush(struct netdev *dev);
 /* An entry by hand: 0, -EEXIST (known, and @replace is false), -ENOBUFS.  A permanent one is never asked for. */
 int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace);
@@ -70,9 +72,11 @@ void arp_announce(struct netdev *dev, const struct ip_addr *a);
 bool arp_conflict(const struct ip_addr *a, bool reset);
 void nd_input(struct pbuf *p); /* ICMPv6 130 to 143, checksum verified; does not consume */
 void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
+void nd_init(void);
 void nd_start(struct netdev *dev); /* link-local address, router solicitation */
+/* With duplicate detection; life times as in struct ifaddr. */
 void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
-		    uint64_t valid_until); /* with duplicate detection */
+		    uint64_t valid_until, uint64_t preferred_until);
 void nd_announce(struct netdev *dev); /* an unsolicited advertisement for each address */
 bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast that our addresses bring */
 /* The solicited-node groups of @dev's addresses. */
@@ -80,7 +84,12 @@ void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *grou
 		       void *arg);
 bool nd_link_local(struct netdev *dev, struct ip_addr *out); /* its link-local address; false: none yet */
 
-/* Multicast listener reports (net/mld.c). */
+/* Multicast group reports (net/igmp.c, net/mld.c). */
+void igmp_init(void);
+void igmp_joined(struct netdev *dev, const struct ip_addr *group);
+void igmp_left(struct netdev *dev, const struct ip_addr *group);
+void igmp_input(struct pbuf *p); /* does not consume */
+void mld_init(void);
 void mld_joined(struct netdev *dev, const struct ip_addr *group);
 void mld_left(struct netdev *dev, const struct ip_addr *group);
 void mld_input(struct pbuf *p, const uint8_t *m, unsigned n); /* a query; does not consume */

@@ -17,13 +17,7 @@
 /* Folded checksum over a message; 0 is good.  IPv4's has no pseudo-header. */
 static uint16_t checksum(const struct pbuf *p)
 {
-	uint32_t sum;
-
-	if (!addr_is_v4(&p->dst))
-		return pbuf_csum(p, IPPROTO_ICMPV6);
-	sum = (uint16_t)~pbuf_csum(p, IPPROTO_ICMP); /* take the pseudo-header out again */
-	return csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
-						     IPPROTO_ICMP)));
+	return addr_is_v4(&p->dst) ? pbuf_csum_plain(p) : pbuf_csum(p, IPPROTO_ICMPV6);
 }
 
 void icmp_send(struct pbuf *p)
@@ -35,7 +29,7 @@ void icmp_send(struct pbuf *p)
 	sum = checksum(p);
 	memcpy(h + 2, &sum, 2);
 	net_count(icmp_out);
-	ip_output(p, addr_is_v4(&p->dst) ? IPPROTO_ICMP : IPPROTO_ICMPV6, IP_TTL_DEFAULT, 0);
+	ip_output(p, addr_is_v4(&p->dst) ? IPPROTO_ICMP : IPPROTO_ICMPV6, 0, 0);
 }
 
 /* The answer carries what the question did, by reference. */
@@ -70,6 +64,20 @@ static bool is_error(uint8_t type, bool v4)
 	return v4 ? type == ICMP4_UNREACH || type == ICMP4_TIME || type == ICMP4_PARAM : type < 128;
 }
 
+/* RFC 792, for hosts: the quoted packet is one of ours, the gateway on our network. */
+static void redirect(const struct pbuf *p)
+{
+	const uint8_t *h = p->head + p->th;
+	struct ip_addr gw = addr_from_v4(h + 4), src, dst;
+
+	if (p->end < p->th + 28u || h[1] > 3 || h[8] >> 4 != 4 || !NETDEV_ETHER(p->dev))
+		return;
+	src = addr_from_v4(h + 20);
+	dst = addr_from_v4(h + 24);
+	if (ifaddr_is_local(&src) && !addr_equal(&gw, &dst))
+		route_redirect(p->dev, &p->src, &dst, &gw);
+}
+
 void icmp_input(struct pbuf *p)
 {
 	bool v4 = addr_is_v4(&p->dst);
@@ -84,6 +92,8 @@ void icmp_input(struct pbuf *p)
 		echo(p);
 	else if (is_error(type, v4) && pbuf_pull(p, min(pbuf_transport_len(p), QUOTE_PULL)))
 		icmp_err_input(p);
+	else if (v4 && type == ICMP4_REDIRECT && pbuf_pull(p, min(pbuf_transport_len(p), QUOTE_PULL)))
+		redirect(p);
 	else if (!v4 && type >= 130 && type <= 143)
 		nd_input(p);
 out:

@@ -16,6 +16,7 @@
 #define ICMP4_ECHO_REPLY   0
 #define ICMP4_UNREACH      3
 #define ICMP4_QUENCH       4
+#define ICMP4_REDIRECT     5
 #define ICMP4_ECHO         8
 #define ICMP4_TIME         11
 #define ICMP4_PARAM        12

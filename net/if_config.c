@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Changing and describing devices: net/if_config.h. */
 #include "net/if_config.h"
-#include "net/ether.h"
+#include "net/event.h"
 #include "kernel/errno.h"
 
 #define MTU_MIN 576u  /* what every IPv4 host takes (RFC 791) */
@@ -26,6 +26,7 @@ int netdev_set_up(struct netdev *dev, bool up)
 	if (up == dev->up)
 		return 0;
 	dev->up = up;
+	net_event_link(dev);
 	if (up) {
 		nd_start(dev);
 	} else {
@@ -40,6 +41,7 @@ int netdev_set_mtu(struct netdev *dev, unsigned mtu)
 	if (dev->loopback || mtu < MTU_MIN || mtu > MTU_MAX)
 		return -EINVAL;
 	dev->mtu = mtu;
+	net_event_link(dev);
 	return 0;
 }
 
@@ -50,7 +52,7 @@ int netdev_add_address(struct netdev *dev, const struct ip_addr *a, unsigned pre
 	if (!addr_is_v4(a) && NETDEV_ETHER(dev)) {
 		if (ifaddr_find(dev, a))
 			return -EEXIST;
-		nd_add_address(dev, a, prefix, 0, 0);
+		nd_add_address(dev, a, prefix, 0, 0, 0);
 		return ifaddr_find(dev, a) ? 0 : -ENOBUFS;
 	}
 	ret = ifaddr_add(dev, a, prefix);

@@ -188,7 +188,7 @@ static long v6_address(unsigned cmd, void __user *arg)
 
 static long v4_route(unsigned cmd, void __user *arg)
 {
-	struct route_entry e = { 0 };
+	struct route_entry e = { .proto = ROUTE_BOOT };
 	struct abi_rtentry r;
 	char name[16] = "";
 
@@ -214,7 +214,7 @@ static long v4_route(unsigned cmd, void __user *arg)
 static long v6_route(unsigned cmd, void __user *arg)
 {
 	struct abi_in6_rtmsg r;
-	struct route_entry e = { 0 };
+	struct route_entry e = { .proto = ROUTE_BOOT };
 
 	if (copy_from_user(&r, arg, sizeof(r)))
 		return -EFAULT;

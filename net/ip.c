@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What IPv4 and IPv6 share, and the counters: net/ip.h. */
 #include "net/ip.h"
+#include "net/ether.h"
 #include "net/frag.h"
 #include "net/icmp_err.h"
 #include "kernel/errno.h"
@@ -22,9 +23,23 @@ uint64_t net_stat_sum(enum net_stat s)
 
 unsigned ip_path_mtu(const struct netdev *dev, const struct ip_addr *dst)
 {
+	unsigned mtu, mtu6;
+
 	if (dev->loopback) /* no link limits it, only the length field */
 		return IP_DATAGRAM_MAX + (addr_is_v4(dst) ? 0 : 40);
-	return pmtu_get(dst, dev->mtu);
+	mtu = dev->mtu;
+	mtu6 = __atomic_load_n(&dev->mtu6, __ATOMIC_RELAXED);
+	if (unlikely(mtu6 && mtu6 < mtu) && !addr_is_v4(dst))
+		mtu = mtu6;
+	return pmtu_get(dst, mtu);
+}
+
+/* What a router has said (RFC 4861 section 6.3.4), or the usual. */
+static uint8_t hop_limit(const struct netdev *dev, const struct ip_addr *dst)
+{
+	uint8_t n = addr_is_v4(dst) ? 0 : __atomic_load_n(&dev->hop_limit, __ATOMIC_RELAXED);
+
+	return n ? n : IP_TTL_DEFAULT;
 }
 
 int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
@@ -43,6 +58,8 @@ int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 	}
 	mtu = ip_path_mtu(p->dev, &p->dst);
 	p->proto = proto;
+	if (!ttl)
+		ttl = hop_limit(p->dev, &p->dst);
 	if (unlikely(p->end - p->start + p->len + ip_header_len(&p->dst) > mtu) && !p->gso_size) {
 		if (!(p->flags & PB_DF))
 			return frag_output(p, proto, ttl, tos, mtu);
@@ -90,6 +107,13 @@ void ip_deliver(struct pbuf *p)
 	case IPPROTO_UDP:
 		raw_input(p);
 		udp_input(p);
+		return;
+	case IPPROTO_IGMP:
+		if (!addr_is_v4(&p->dst))
+			break;
+		raw_input(p);
+		igmp_input(p);
+		pbuf_free(p);
 		return;
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:

@@ -22,6 +22,8 @@ struct netdev;
  * @p: consumed; p->src, p->dst and p->th set; p->dev set or NULL (then routed)
  * @proto: IPPROTO_*
  *
+ * @ttl: hop limit; 0: the device's
+ *
  * What its path does not take is cut into fragments, unless PB_DF forbids it.
  * Packets with gso_size are the device's to cut, and the sender's to keep within
  * ip_path_mtu().
@@ -86,6 +88,7 @@ extern const char *const net_stat_names[];
 
 /* Keyed hash (SipHash-1-3) with a key drawn at boot: hostile peers can't aim at a bucket. */
 uint64_t net_hash(const uint64_t *words, unsigned n);
+uint64_t net_hash_keyed(const uint64_t key[2], const uint64_t *words, unsigned n);
 uint32_t net_random(void); /* for ports and the like */
 void net_secret_init(void);
 

@@ -29,11 +29,9 @@ static int set_small(uint8_t *where, const void *val, unsigned len, int least, u
 		v = *(const uint8_t *)val;
 	else
 		return -EINVAL;
-	if (v == -1)
-		v = dflt;
-	if (v < least || v > 255)
+	if (v != -1 && (v < least || v > 255))
 		return -EINVAL;
-	*where = (uint8_t)v;
+	*where = v == -1 ? dflt : (uint8_t)v;
 	return 0;
 }
 
@@ -193,7 +191,7 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 	case IP_TOS:
 		return set_small(&s->tos, val, len, 0, 0);
 	case IP_TTL:
-		return set_small(&s->ttl, val, len, 1, IP_TTL_DEFAULT);
+		return set_small(&s->ttl, val, len, 1, 0);
 	case IP_HDRINCL:
 		return s->type == SOCK_RAW ? set_flag(&o->hdrincl, val, len) : -ENOPROTOOPT;
 	case IP_RECVTTL:
@@ -244,7 +242,7 @@ static int set_v6(struct sock *s, int name, const void *val, unsigned len)
 	case IPV6_TCLASS:
 		return set_small(&s->tos, val, len, 0, 0);
 	case IPV6_UNICAST_HOPS:
-		return set_small(&s->ttl, val, len, 0, IP_TTL_DEFAULT);
+		return set_small(&s->ttl, val, len, 0, 0);
 	case IPV6_RECVHOPLIMIT:
 	case IPV6_2292HOPLIMIT: {
 		int err = set_flag(&o->recvttl, val, len);
@@ -313,7 +311,7 @@ static int get_v4(struct sock *s, int name, void *val, unsigned *len)
 	case IP_TOS:
 		return sockopt_put_int(val, len, s->tos);
 	case IP_TTL:
-		return sockopt_put_int(val, len, s->ttl);
+		return sockopt_put_int(val, len, s->ttl ? s->ttl : IP_TTL_DEFAULT);
 	case IP_HDRINCL:
 		return sockopt_put_int(val, len, o->hdrincl);
 	case IP_RECVTTL:
@@ -351,7 +349,7 @@ static int get_v6(struct sock *s, int name, void *val, unsigned *len)
 	case IPV6_TCLASS:
 		return sockopt_put_int(val, len, s->tos);
 	case IPV6_UNICAST_HOPS:
-		return sockopt_put_int(val, len, s->ttl);
+		return sockopt_put_int(val, len, s->ttl ? s->ttl : IP_TTL_DEFAULT);
 	case IPV6_RECVHOPLIMIT:
 		return sockopt_put_int(val, len, o->recvttl && !o->ttl_2292);
 	case IPV6_2292HOPLIMIT:

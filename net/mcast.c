@@ -62,7 +62,9 @@ int mcast_join(struct netdev *dev, const struct ip_addr *group)
 		ret = 0;
 	}
 	spin_unlock(&mcast_lock);
-	if (first && NETDEV_ETHER(dev) && !addr_is_v4(group))
+	if (first && NETDEV_ETHER(dev) && addr_is_v4(group))
+		igmp_joined(dev, group);
+	else if (first && NETDEV_ETHER(dev))
 		mld_joined(dev, group);
 	return ret;
 }
@@ -79,7 +81,9 @@ int mcast_leave(struct netdev *dev, const struct ip_addr *group)
 		last = true;
 	}
 	spin_unlock(&mcast_lock);
-	if (last && NETDEV_ETHER(dev) && !addr_is_v4(group))
+	if (last && NETDEV_ETHER(dev) && addr_is_v4(group))
+		igmp_left(dev, group);
+	else if (last && NETDEV_ETHER(dev))
 		mld_left(dev, group);
 	return i >= 0 ? 0 : -EADDRNOTAVAIL;
 }

@@ -12,7 +12,7 @@
  * Locks:     neigh_lock protects everything else.  A device's locks come inside.
  *            Packets are freed without it.
  */
-#include "net/ether.h"
+#include "net/event.h"
 #include "net/icmp_err.h"
 #include "kernel/lock.h"
 #include "kernel/rcu.h"
@@ -24,11 +24,12 @@
 #define NEIGH_MAX     1024u
 #define QUEUE_MAX     64u   /* packets that wait for one address: a datagram of 64 KiB in pieces is 54 */
 #define WAITING_MAX   1024u /* for all addresses together */
-#define REACHABLE_NS  (30 * NSEC_PER_SEC)
+#define REACHABLE_MS  30000u /* unless a router says otherwise, here and below */
+#define RETRANS_MS    1000u
 #define DELAY_NS      (5 * NSEC_PER_SEC)
-#define RETRANS_NS    (1 * NSEC_PER_SEC)
 #define PROBES        3u
 #define FAILED_NS     (3 * NSEC_PER_SEC) /* so long no new question */
+#define FAILED_NEWS   8u    /* entries that fail at one moment and are told of */
 #define MAC_VALID     (1ULL << 63)
 
 struct neigh {
@@ -38,7 +39,7 @@ struct neigh {
 	_Atomic uint64_t mac;         /* address in the low 48 bits, MAC_VALID */
 	_Atomic uint8_t state;        /* enum neigh_state; written under the lock */
 	uint8_t probes;
-	_Atomic uint64_t confirmed;   /* clock_ns */
+	_Atomic uint64_t good_until;  /* clock_ns; while REACHABLE */
 	uint64_t deadline;            /* of INCOMPLETE, DELAY, PROBE, FAILED */
 	struct pqueue queue;
 	struct rcu_head rcu;
@@ -84,6 +85,22 @@ static void set_state(struct neigh *n, uint8_t s)
 	atomic_store_explicit(&n->state, s, memory_order_relaxed);
 }
 
+static uint64_t retrans_ns(const struct netdev *dev)
+{
+	uint32_t ms = __atomic_load_n(&dev->retrans_ms, __ATOMIC_RELAXED);
+
+	return (ms ? ms : RETRANS_MS) * NSEC_PER_MSEC;
+}
+
+/* How long an answer is good for: half to one and a half of the base (RFC 4861 section 6.3.2). */
+static uint64_t reachable_ns(const struct netdev *dev)
+{
+	uint32_t ms = __atomic_load_n(&dev->reachable_ms, __ATOMIC_RELAXED);
+
+	ms = ms ? ms : REACHABLE_MS;
+	return (ms / 2 + net_random() % ms) * NSEC_PER_MSEC;
+}
+
 static uint16_t type_of(const struct ip_addr *a)
 {
 	return addr_is_v4(a) ? ETHER_IPV4 : ETHER_IPV6;
@@ -92,6 +109,23 @@ static uint16_t type_of(const struct ip_addr *a)
 static void free_rcu(struct rcu_head *h)
 {
 	kmem_cache_free(neigh_cache, container_of(h, struct neigh, rcu));
+}
+
+static void describe(const struct neigh *n, struct neigh_info *i)
+{
+	uint64_t w = atomic_load_explicit(&n->mac, memory_order_relaxed);
+
+	*i = (struct neigh_info){ .dev = n->dev, .addr = n->addr, .state = state_of(n),
+				  .valid = (w & MAC_VALID) != 0 };
+	memcpy(i->mac, &w, 6);
+}
+
+/* Not under neigh_lock. */
+static void tell(const struct neigh_info *i, bool gone)
+{
+	struct net_event e = { .kind = NET_EVENT_NEIGH, .gone = gone, .dev = i->dev, .neigh = *i };
+
+	net_event(&e);
 }
 
 static void enqueue(struct neigh *n, struct pbuf *p)
@@ -198,7 +232,9 @@ static void arm(uint64_t deadline)
 static void sweep(struct timer *t)
 {
 	uint64_t now = clock_ns(), next = 0;
+	struct neigh_info failed[FAILED_NEWS];
 	struct pqueue lost = { 0 };
+	unsigned nr_failed = 0;
 	struct pbuf *p;
 
 	spin_lock(&neigh_lock);
@@ -221,10 +257,12 @@ static void sweep(struct timer *t)
 					atomic_store_explicit(&n->mac, 0, memory_order_relaxed);
 					n->deadline = now + FAILED_NS;
 					dequeue_all(n, &lost);
+					if (nr_failed < FAILED_NEWS)
+						describe(n, &failed[nr_failed++]);
 					continue;
 				}
 				n->probes++;
-				n->deadline = now + RETRANS_NS;
+				n->deadline = now + retrans_ns(n->dev);
 				ask(n, s != NEIGH_INCOMPLETE);
 			}
 			if (!next || n->deadline < next)
@@ -234,6 +272,8 @@ static void sweep(struct timer *t)
 	if (next)
 		timer_set(t, next);
 	spin_unlock(&neigh_lock);
+	while (nr_failed)
+		tell(&failed[--nr_failed], false);
 	/* Who sent them hears of it as of an ICMP error. */
 	while ((p = pqueue_pop(&lost))) {
 		icmp_err_local(p, EHOSTUNREACH);
@@ -274,7 +314,7 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 			goto drop;
 		set_state(n, NEIGH_INCOMPLETE);
 		n->probes = 1;
-		n->deadline = now + RETRANS_NS;
+		n->deadline = now + retrans_ns(dev);
 		ask(n, false);
 		timer_set(&sweep_timer, n->deadline); /* may be earlier than what it waits for */
 		/* fall through */
@@ -311,8 +351,8 @@ void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p)
 		w = atomic_load_explicit(&n->mac, memory_order_acquire);
 		s = state_of(n);
 		if (s == NEIGH_STALE ||
-		    (s == NEIGH_REACHABLE && clock_ns() - atomic_load_explicit(&n->confirmed, memory_order_relaxed) >
-						     REACHABLE_NS))
+		    (s == NEIGH_REACHABLE &&
+		     clock_ns() > atomic_load_explicit(&n->good_until, memory_order_relaxed)))
 			w = 0;
 	}
 	rcu_read_unlock();
@@ -324,23 +364,27 @@ void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p)
 void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags)
 {
 	struct pqueue out = { 0 };
-	uint64_t w = mac_word(mac), old;
+	uint64_t w = mac ? mac_word(mac) : 0, old;
+	struct neigh_info news;
+	bool changed = false;
 	struct pbuf *p;
 	struct neigh *n;
 	uint8_t s;
 
-	if ((mac[0] & 1) || addr_is_any(a) || addr_is_multicast(a))
+	if ((mac && (mac[0] & 1)) || addr_is_any(a) || addr_is_multicast(a))
 		return;
 	spin_lock(&neigh_lock);
 	n = find(dev, a);
-	if (!n && (flags & NEIGH_CREATE))
+	if (!n && mac && (flags & NEIGH_CREATE))
 		n = create(dev, a);
 	if (!n)
 		goto out;
 	old = atomic_load_explicit(&n->mac, memory_order_relaxed);
 	s = state_of(n);
-	if (s == NEIGH_PERMANENT)
+	if (s == NEIGH_PERMANENT || (!mac && !(old & MAC_VALID)))
 		goto out;
+	if (!mac)
+		w = old;
 	if (!(flags & NEIGH_OVERRIDE) && (old & MAC_VALID) && old != w) {
 		if (s == NEIGH_REACHABLE)
 			set_state(n, NEIGH_STALE);
@@ -348,21 +392,41 @@ void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac
 	}
 	atomic_store_explicit(&n->mac, w, memory_order_release);
 	if (flags & NEIGH_SOLICITED) {
-		atomic_store_explicit(&n->confirmed, clock_ns(), memory_order_relaxed);
+		atomic_store_explicit(&n->good_until, clock_ns() + reachable_ns(dev),
+				      memory_order_relaxed);
 		set_state(n, NEIGH_REACHABLE);
 	} else if (old != w || s == NEIGH_INCOMPLETE || s == NEIGH_FAILED) {
 		set_state(n, NEIGH_STALE);
 	}
 	dequeue_all(n, &out);
+	changed = old != w || s != state_of(n);
+	describe(n, &news);
 out:
 	spin_unlock(&neigh_lock);
+	if (changed)
+		tell(&news, false);
 	while ((p = pqueue_pop(&out)))
-		ether_send(dev, p, mac, type_of(a));
+		ether_send(dev, p, (const uint8_t *)&w, type_of(a));
+}
+
+bool neigh_failed(struct netdev *dev, const struct ip_addr *a)
+{
+	struct neigh *n;
+	bool failed;
+
+	if (!buckets)
+		return false;
+	rcu_read_lock();
+	n = find(dev, a);
+	failed = n && state_of(n) == NEIGH_FAILED;
+	rcu_read_unlock();
+	return failed;
 }
 
 int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace)
 {
 	struct pqueue out = { 0 };
+	struct neigh_info news;
 	struct pbuf *p;
 	struct neigh *n;
 	int ret = 0;
@@ -377,11 +441,15 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 		ret = -ENOBUFS;
 	if (!ret) {
 		atomic_store_explicit(&n->mac, mac_word(mac), memory_order_release);
-		atomic_store_explicit(&n->confirmed, clock_ns(), memory_order_relaxed);
+		atomic_store_explicit(&n->good_until, clock_ns() + reachable_ns(dev),
+				      memory_order_relaxed);
 		set_state(n, permanent ? NEIGH_PERMANENT : NEIGH_REACHABLE);
 		dequeue_all(n, &out);
+		describe(n, &news);
 	}
 	spin_unlock(&neigh_lock);
+	if (!ret)
+		tell(&news, false);
 	while ((p = pqueue_pop(&out)))
 		ether_send(dev, p, mac, type_of(a));
 	return ret;
@@ -390,13 +458,18 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 bool neigh_remove(struct netdev *dev, const struct ip_addr *a)
 {
 	struct pqueue gone = { 0 };
+	struct neigh_info news;
 	struct neigh *n;
 
 	spin_lock(&neigh_lock);
 	n = find(dev, a);
-	if (n)
+	if (n) {
+		describe(n, &news);
 		unlink(n, &gone);
+	}
 	spin_unlock(&neigh_lock);
+	if (n)
+		tell(&news, true);
 	pqueue_purge(&gone);
 	return n != NULL;
 }
@@ -435,11 +508,9 @@ void neigh_for_each(void (*fn)(const struct neigh_info *i, void *arg), void *arg
 
 		rcu_read_lock();
 		for (n = rcu_dereference(buckets[i]); n; n = rcu_dereference(n->next)) {
-			uint64_t w = atomic_load_explicit(&n->mac, memory_order_relaxed);
-			struct neigh_info info = { .dev = n->dev, .addr = n->addr, .state = state_of(n),
-						   .valid = (w & MAC_VALID) != 0 };
+			struct neigh_info info;
 
-			memcpy(info.mac, &w, 6);
+			describe(n, &info);
 			fn(&info, arg);
 		}
 		rcu_read_unlock();

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices and the entry of received packets: net/netdev.h. */
 #include "net/netdev.h"
+#include "net/event.h"
 #include "net/ip.h"
 #include "kernel/lock.h"
 
 #define RX_DEPTH 3 /* nested netif_rx() calls that run directly; a kernel stack is 16 KiB */
+
+_Atomic(void (*)(const struct net_event *e)) net_listener[NR_NET_EVENTS];
 
 static struct spinlock netdev_lock = SPINLOCK_INIT("netdev"); /* protects the list's writers */
 static _Atomic(struct netdev *) netdev_list;

@@ -22,6 +22,10 @@ struct netdev {
 	void *priv;
 	/* Ethernet devices (net/ether.h); all zero elsewhere. */
 	uint8_t mac[6];
+	/* What routers advertise (net/nd_router.c); plain words, 0: they do not. */
+	uint8_t hop_limit;
+	uint32_t reachable_ms, retrans_ms, mtu6;
+	bool no_autoconf; /* routers' prefixes bring no addresses: its link-local one is taken */
 	unsigned features; /* NETDEV_*; constant once registered */
 	_Atomic bool carrier; /* the link is there */
 	void (*start)(struct netdev *dev, struct pbuf *p); /* sends a complete frame; consumes, never sleeps */
@@ -63,15 +67,22 @@ struct ifaddr {
 	unsigned prefix; /* of 128 bits, so 104 for 127.0.0.0/8 */
 	_Atomic unsigned flags; /* IFA_* */
 	uint64_t valid_until;   /* clock_ns; 0: for ever */
+	uint64_t preferred_until; /* clock_ns; 0: for ever */
 	uint64_t dad_until;     /* end of duplicate detection; 0: no probe sent yet */
 };
-#define IFA_TENTATIVE (1u << 0) /* duplicate detection is under way: not used yet */
-#define IFA_AUTO      (1u << 1) /* from a router's advertisement or DHCP */
+#define IFA_TENTATIVE  (1u << 0) /* duplicate detection is under way: not used yet */
+#define IFA_AUTO       (1u << 1) /* from a router's advertisement or DHCP */
+#define IFA_TEMPORARY  (1u << 2) /* RFC 8981 */
+#define IFA_DEPRECATED (1u << 3) /* not chosen for new talks */
+#define IFA_OFFLINK    (1u << 4) /* says nothing of who is on the link (RFC 5942) */
 #define NR_IFADDRS 32
 int ifaddr_add(struct netdev *dev, const struct ip_addr *a, unsigned prefix);
 /* The same with flags and a life time: 0, -ENOBUFS, -EEXIST (its life time is renewed). */
 int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
-		    uint64_t valid_until);
+		    uint64_t valid_until, uint64_t preferred_until);
+/* Flags or life times of @a are other ones: who listens is told. */
+void ifaddr_changed(struct netdev *dev, const struct ifaddr *a);
+bool nd_prefers_temporary(void); /* net.tempaddr: for new talks (net/nd_addr.c) */
 bool ifaddr_del(struct netdev *dev, const struct ip_addr *a);
 bool ifaddr_is_local(const struct ip_addr *a); /* tentative ones are not */
 struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a); /* tentative ones too; NULL */
@@ -91,8 +102,13 @@ struct route_entry {
 	unsigned metric;
 	struct netdev *dev;
 	uint64_t valid_until;   /* clock_ns; 0: for ever */
+	uint8_t proto;          /* ROUTE_*: who made it; rtnetlink's numbers */
 };
-#define NR_ROUTES 64
+#define ROUTE_REDIRECT 1
+#define ROUTE_BOOT     3 /* and what programs set without saying so */
+#define ROUTE_RA       9
+#define NR_ROUTES      64
+#define NR_LEARNT      24 /* of them from advertisements and redirects, at most */
 /* Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM, -ENETUNREACH (gateway). */
 int route_add(const struct route_entry *r);
 /* Removes the first that fits; @gw NULL and @dev NULL: any.  -ESRCH. */
@@ -101,6 +117,16 @@ void route_flush(struct netdev *dev);
 void route_for_each(void (*fn)(const struct route_entry *r, void *arg), void *arg);
 /* The neighbour that gets a packet to @dst; false: no way. */
 bool route_next_hop(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *hop);
+/**
+ * route_redirect - @from says that @gw is a better way to @dst (RFC 1122 section 3.2.2.2, RFC 4861 section 8)
+ * @gw: a neighbour; the same as @dst: that is on the link itself
+ * Counts only from who is the way to @dst now, for ten minutes or until @gw does not answer, and
+ * never while net.redirects is 0.
+ * Return: it was taken.
+ */
+bool route_redirect(struct netdev *dev, const struct ip_addr *from, const struct ip_addr *dst,
+		    const struct ip_addr *gw);
+bool route_is_router(struct netdev *dev, const struct ip_addr *a); /* a default route of ROUTE_RA */
 
 struct route {
 	struct netdev *dev;

@@ -188,6 +188,8 @@ uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint3
 void pbuf_renew_csum(struct pbuf *c, unsigned nh);
 /* Sum over transport header and payload of @p, pseudo-header included; 0xffff-folded is good. */
 uint16_t pbuf_csum(const struct pbuf *p, uint8_t proto);
+/* The same without a pseudo-header, for ICMP and IGMP. */
+uint16_t pbuf_csum_plain(const struct pbuf *p);
 
 /* Queue of packets; the user says what protects it. */
 struct pqueue {

@@ -262,14 +262,11 @@ static int set_checksum(struct dgram_sock *d, struct pbuf *p)
 
 static void ping_checksum4(struct pbuf *p)
 {
-	uint32_t sum;
-	uint16_t folded;
+	uint16_t sum;
 
 	put_be16(p->head + p->th + 2, 0);
-	sum = (uint16_t)~pbuf_csum(p, IPPROTO_ICMP);
-	folded = csum_fold(sum + csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
-						       IPPROTO_ICMP)));
-	memcpy(p->head + p->th + 2, &folded, 2);
+	sum = pbuf_csum_plain(p);
+	memcpy(p->head + p->th + 2, &sum, 2);
 }
 
 static ssize_t raw_sendmsg(struct sock *s, struct sock_msg *m)

@@ -4,13 +4,19 @@
  *
  * Few entries, so the tables are small arrays that are searched in order.
  * Addresses: writers hold addr_lock, readers none; dev is stored last.  Routes:
- * one array, replaced as a whole, read under RCU.
+ * one array, replaced as a whole, read under RCU.  Those that routers taught us
+ * have a life time, are at most NR_LEARNT, and one whose gateway does not answer
+ * counts less than any other.
  */
 #include "net/netdev.h"
+#include "net/event.h"
 #include "kernel/lock.h"
 #include "kernel/rcu.h"
 #include "kernel/errno.h"
+#include "kernel/param.h"
 #include "mm/slab.h"
+
+#define REDIRECT_NS (600 * NSEC_PER_SEC)
 
 static struct spinlock addr_lock = SPINLOCK_INIT("ifaddr");
 static struct ifaddr addrs[NR_IFADDRS];
@@ -38,8 +44,23 @@ static inline bool usable(const struct ifaddr *a)
 	return !(atomic_load_explicit(&a->flags, memory_order_acquire) & IFA_TENTATIVE);
 }
 
+static void tell_address(struct netdev *dev, const struct ifaddr *a, bool gone)
+{
+	struct net_event e = { .kind = NET_EVENT_ADDR, .gone = gone, .dev = dev };
+
+	if (!net_event_wanted(NET_EVENT_ADDR))
+		return;
+	e.addr = *a;
+	net_event(&e);
+}
+
+void ifaddr_changed(struct netdev *dev, const struct ifaddr *a)
+{
+	tell_address(dev, a, false);
+}
+
 int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
-		    uint64_t valid_until)
+		    uint64_t valid_until, uint64_t preferred_until)
 {
 	struct ifaddr *free = NULL;
 	int ret = -ENOBUFS;
@@ -52,6 +73,7 @@ int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix
 			free = &addrs[i];
 		if (d == dev && addr_equal(&addrs[i].addr, a)) {
 			addrs[i].valid_until = valid_until;
+			addrs[i].preferred_until = preferred_until;
 			addrs[i].prefix = prefix;
 			ret = -EEXIST;
 		}
@@ -60,6 +82,7 @@ int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix
 		free->addr = *a;
 		free->prefix = prefix;
 		free->valid_until = valid_until;
+		free->preferred_until = preferred_until;
 		free->dad_until = 0;
 		atomic_store_explicit(&free->flags, flags, memory_order_relaxed);
 		atomic_store_explicit(&free->dev, dev, memory_order_release);
@@ -68,12 +91,14 @@ int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix
 		ret = 0;
 	}
 	spin_unlock(&addr_lock);
+	if (!ret)
+		tell_address(dev, free, false);
 	return ret;
 }
 
 int ifaddr_add(struct netdev *dev, const struct ip_addr *a, unsigned prefix)
 {
-	return ifaddr_add_full(dev, a, prefix, 0, 0);
+	return ifaddr_add_full(dev, a, prefix, 0, 0, 0);
 }
 
 struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a)
@@ -87,13 +112,17 @@ struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a)
 
 bool ifaddr_del(struct netdev *dev, const struct ip_addr *a)
 {
-	struct ifaddr *f;
+	struct ifaddr *f, was;
 
 	spin_lock(&addr_lock);
 	f = ifaddr_find(dev, a);
-	if (f)
+	if (f) {
+		was = *f;
 		atomic_store_explicit(&f->dev, NULL, memory_order_release);
+	}
 	spin_unlock(&addr_lock);
+	if (f)
+		tell_address(dev, &was, true);
 	return f != NULL;
 }
 
@@ -147,11 +176,16 @@ bool ifaddr_is_broadcast(const struct netdev *dev, const struct ip_addr *a)
 	return false;
 }
 
+static inline bool says_on_link(const struct ifaddr *a)
+{
+	return !(atomic_load_explicit(&a->flags, memory_order_relaxed) & IFA_OFFLINK);
+}
+
 bool ifaddr_on_link(const struct netdev *dev, const struct ip_addr *a)
 {
 	for (unsigned i = 0; i < used_slots(); i++) {
 		if (ifaddr_dev(&addrs[i]) == dev && addr_is_v4(a) == addr_is_v4(&addrs[i].addr) &&
-		    prefix_match(a, &addrs[i].addr, addrs[i].prefix))
+		    says_on_link(&addrs[i]) && prefix_match(a, &addrs[i].addr, addrs[i].prefix))
 			return true;
 	}
 	return false;
@@ -162,7 +196,20 @@ static bool link_local(const struct ip_addr *a)
 	return !addr_is_v4(a) && (get_be16(a->b) & 0xffc0) == 0xfe80;
 }
 
-/* Same family; the same scope if there is one (RFC 6724, rule 2), same network first. */
+static unsigned common_bits(const struct ip_addr *a, const struct ip_addr *b)
+{
+	unsigned n = 0;
+
+	while (n < 128 && prefix_match(a, b, n + 1))
+		n++;
+	return n;
+}
+
+/*
+ * Same family; then the rules of RFC 6724 section 5 that a host with one link needs, in
+ * their order: the same scope, not deprecated, temporary if that is wished, and the
+ * longest common prefix.  IPv4: the network that it is in, or the first.
+ */
 bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *out)
 {
 	bool narrow = link_local(dst) || (!addr_is_v4(dst) && dst->b[0] == 0xff && (dst->b[1] & 15) == 2);
@@ -171,12 +218,17 @@ bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr 
 
 	for (unsigned i = 0; i < used_slots(); i++) {
 		const struct ifaddr *f = &addrs[i];
+		unsigned flags;
 		int score;
 
 		if (ifaddr_dev(f) != dev || addr_is_v4(&f->addr) != addr_is_v4(dst) || !usable(f))
 			continue;
-		score = (link_local(&f->addr) == narrow ? 2 : 0) +
-			(prefix_match(dst, &f->addr, f->prefix) ? 1 : 0);
+		flags = atomic_load_explicit(&f->flags, memory_order_relaxed);
+		score = (link_local(&f->addr) == narrow ? 1024 : 0) +
+			(flags & IFA_DEPRECATED ? 0 : 512) +
+			(!(flags & IFA_TEMPORARY) == !nd_prefers_temporary() ? 256 : 0) +
+			(addr_is_v4(dst) ? prefix_match(dst, &f->addr, f->prefix) :
+					   (int)min(common_bits(dst, &f->addr), f->prefix));
 		if (score > best_score) {
 			best = f;
 			best_score = score;
@@ -193,6 +245,40 @@ static bool same_route(const struct route_entry *a, const struct route_entry *b)
 	       addr_equal(&a->gw, &b->gw) && a->dev == b->dev;
 }
 
+static bool is_learnt(const struct route_entry *r)
+{
+	return r->proto == ROUTE_RA || r->proto == ROUTE_REDIRECT;
+}
+
+/* What is not in the table any more, unless @add has taken its place, and what is new. */
+static void tell_routes(const struct route_table *old,
+			bool (*drop)(const struct route_entry *r, const void *arg), const void *arg,
+			const struct route_entry *add)
+{
+	struct net_event e = { .kind = NET_EVENT_ROUTE, .gone = true };
+	bool renewed = false;
+
+	if (!net_event_wanted(NET_EVENT_ROUTE))
+		return;
+	for (unsigned i = 0; old && i < old->nr; i++) {
+		if (!drop(&old->e[i], arg))
+			continue;
+		if (add && same_route(&old->e[i], add)) {
+			renewed = true;
+			continue;
+		}
+		e.dev = old->e[i].dev;
+		e.route = old->e[i];
+		net_event(&e);
+	}
+	if (!add || renewed)
+		return;
+	e.gone = false;
+	e.dev = add->dev;
+	e.route = *add;
+	net_event(&e);
+}
+
 /*
  * Publishes a copy without the entries for which @drop says so, and with @add
  * (NULL: none).  Return: entries dropped, or -ENOMEM, -ENOBUFS.
@@ -200,22 +286,29 @@ static bool same_route(const struct route_entry *a, const struct route_entry *b)
 static int change_routes(bool (*drop)(const struct route_entry *r, const void *arg), const void *arg,
 			 const struct route_entry *add)
 {
+	uint64_t now = clock_ns();
 	struct route_table *old, *new;
+	unsigned learnt = 0;
 	int dropped = 0;
 
-	new = kmalloc(sizeof(*new) + NR_ROUTES * sizeof(new->e[0]), GFP_KERNEL);
+	/* An advertisement comes while packets are processed, where nobody sleeps. */
+	new = kmalloc(sizeof(*new) + NR_ROUTES * sizeof(new->e[0]), GFP_ATOMIC);
 	if (!new)
 		return -ENOMEM;
 	new->nr = 0;
 	spin_lock(&route_lock);
 	old = atomic_load_explicit(&routes, memory_order_relaxed);
 	for (unsigned i = 0; old && i < old->nr; i++) {
-		if (drop(&old->e[i], arg))
+		const struct route_entry *r = &old->e[i];
+
+		if (drop(r, arg)) {
 			dropped++;
-		else
-			new->e[new->nr++] = old->e[i];
+		} else if (!r->valid_until || r->valid_until > now) {
+			new->e[new->nr++] = *r;
+			learnt += is_learnt(r);
+		}
 	}
-	if (add && new->nr == NR_ROUTES) {
+	if (add && (new->nr == NR_ROUTES || (is_learnt(add) && learnt >= NR_LEARNT))) {
 		spin_unlock(&route_lock);
 		kfree(new);
 		return -ENOBUFS;
@@ -224,6 +317,7 @@ static int change_routes(bool (*drop)(const struct route_entry *r, const void *a
 		new->e[new->nr++] = *add;
 	rcu_assign_pointer(routes, new);
 	spin_unlock(&route_lock);
+	tell_routes(old, drop, arg, add);
 	if (old)
 		kfree_rcu_obj(&old->rcu, old);
 	return dropped;
@@ -287,6 +381,21 @@ void route_for_each(void (*fn)(const struct route_entry *r, void *arg), void *ar
 	rcu_read_unlock();
 }
 
+/* A gateway that a router taught us and that does not answer (RFC 4861 sections 6.3.6, 7.3.3). */
+static bool is_dead(const struct route_entry *r)
+{
+	return is_learnt(r) && !addr_is_any(&r->gw) && neigh_failed(r->dev, &r->gw);
+}
+
+static bool is_better(const struct route_entry *a, const struct route_entry *b)
+{
+	bool dead = is_dead(a);
+
+	if (dead != is_dead(b))
+		return !dead;
+	return a->prefix > b->prefix || (a->prefix == b->prefix && a->metric < b->metric);
+}
+
 /* Under RCU: longest prefix, then smallest metric; @dev NULL: any that is up. */
 static const struct route_entry *best_route(const struct ip_addr *dst, struct netdev *dev)
 {
@@ -300,8 +409,7 @@ static const struct route_entry *best_route(const struct ip_addr *dst, struct ne
 		    (r->valid_until && r->valid_until < clock_ns()) ||
 		    !prefix_match(dst, &r->dst, r->prefix))
 			continue;
-		if (!best || r->prefix > best->prefix ||
-		    (r->prefix == best->prefix && r->metric < best->metric))
+		if (!best || is_better(r, best))
 			best = r;
 	}
 	return best;
@@ -357,7 +465,7 @@ int route_lookup(const struct ip_addr *dst, struct route *out)
 	for (unsigned i = 0; i < used_slots(); i++) {
 		struct netdev *d = ifaddr_dev(&addrs[i]);
 
-		if (d && !d->loopback && d->up && addrs[i].prefix >= best &&
+		if (d && !d->loopback && d->up && addrs[i].prefix >= best && says_on_link(&addrs[i]) &&
 		    addr_is_v4(dst) == addr_is_v4(&addrs[i].addr) &&
 		    prefix_match(dst, &addrs[i].addr, addrs[i].prefix)) {
 			dev = d;
@@ -379,4 +487,47 @@ int route_lookup(const struct ip_addr *dst, struct route *out)
 		return -ENETUNREACH;
 	out->dev = dev;
 	return route_source(dev, dst, &out->src) ? 0 : -EADDRNOTAVAIL;
+}
+
+static unsigned accept_redirects = 1;
+PARAM_UINT("net.redirects", accept_redirects, 0, 1, PARAM_RW,
+	   "1: routers' redirects are followed, for ten minutes");
+
+bool route_redirect(struct netdev *dev, const struct ip_addr *from, const struct ip_addr *dst,
+		    const struct ip_addr *gw)
+{
+	struct route_entry r = { .dst = *dst, .gw = *gw, .prefix = 128, .dev = dev,
+				 .proto = ROUTE_REDIRECT };
+	bool direct = addr_equal(dst, gw);
+	struct ip_addr hop;
+
+	if (!__atomic_load_n(&accept_redirects, __ATOMIC_RELAXED) || addr_is_multicast(dst) ||
+	    ifaddr_is_local(dst) || ifaddr_is_local(gw) || link_local(dst) ||
+	    !route_next_hop(dev, dst, &hop) || !addr_equal(&hop, from) ||
+	    (!direct && !link_local(gw) && !ifaddr_on_link(dev, gw)))
+		return false;
+	if (direct)
+		r.gw = addr_is_v4(dst) ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+	r.valid_until = clock_ns() + REDIRECT_NS;
+	/* The other way that an earlier redirect showed ends. */
+	route_del(dst, 128, NULL, dev);
+	return route_add(&r) == 0;
+}
+
+static bool is_router(const struct route_entry *r, const struct ip_addr *a)
+{
+	return r->proto == ROUTE_RA && !r->prefix && addr_equal(&r->gw, a);
+}
+
+bool route_is_router(struct netdev *dev, const struct ip_addr *a)
+{
+	struct route_table *t;
+	bool found = false;
+
+	rcu_read_lock();
+	t = rcu_dereference(routes);
+	for (unsigned i = 0; t && i < t->nr && !found; i++)
+		found = t->e[i].dev == dev && is_router(&t->e[i], a);
+	rcu_read_unlock();
+	return found;
 }

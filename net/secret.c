@@ -32,13 +32,13 @@ static inline void sip_round(uint64_t v[4])
 	v[2] = rotl(v[2], 32);
 }
 
-uint64_t net_hash(const uint64_t *words, unsigned n)
+uint64_t net_hash_keyed(const uint64_t k[2], const uint64_t *words, unsigned n)
 {
 	uint64_t v[4] = {
-		key[0] ^ 0x736f6d6570736575ULL,
-		key[1] ^ 0x646f72616e646f6dULL,
-		key[0] ^ 0x6c7967656e657261ULL,
-		key[1] ^ 0x7465646279746573ULL,
+		k[0] ^ 0x736f6d6570736575ULL,
+		k[1] ^ 0x646f72616e646f6dULL,
+		k[0] ^ 0x6c7967656e657261ULL,
+		k[1] ^ 0x7465646279746573ULL,
 	};
 
 	for (unsigned i = 0; i < n; i++) {
@@ -54,6 +54,11 @@ uint64_t net_hash(const uint64_t *words, unsigned n)
 	sip_round(v);
 	sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t net_hash(const uint64_t *words, unsigned n)
+{
+	return net_hash_keyed(key, words, n);
 }
 
 uint32_t net_random(void)

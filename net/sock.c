@@ -20,7 +20,6 @@ void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, in
 	atomic_init(&s->sndbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_SNDBUF_DEFAULT : DGRAM_BUF_DEFAULT);
 	atomic_init(&s->rcvbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_RCVBUF_DEFAULT : DGRAM_BUF_DEFAULT);
 	s->rcvlowat = 1;
-	s->ttl = IP_TTL_DEFAULT;
 	s->ip = (struct ip_opts){ .mcast_ttl = 1, .mcast_loop = true, .pmtudisc = PMTUDISC_WANT };
 }
 

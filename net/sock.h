@@ -105,7 +105,7 @@ struct sock {
 	bool reuseaddr, reuseport, keepalive, broadcast, v6only, oobinline; /* [p] */
 	bool linger_on;                  /* [p] */
 	unsigned linger_s;               /* [p] seconds */
-	uint8_t tos, ttl;                /* [p] */
+	uint8_t tos, ttl;                /* [p] ttl 0: what ip_output() takes for its device */
 	bool timestamp;                  /* [p] report when datagrams came */
 	struct ip_opts ip;
 	uint32_t ino, uid;               /* number in /proc/PID/fd, user who made it; set with the file */

@@ -2,14 +2,16 @@
 /*
  * Netlink sockets: net/netlink/netlink.h.
  *
- * Locks: each socket's mutex protects everything in it; a reader waits outside.
- *        Requests and lists take the network's own locks inside.
+ * Locks: each socket's mutex protects everything in it but news, which come where
+ *        nobody sleeps and have a spinlock; a reader waits outside.  Requests and lists
+ *        take the network's own locks inside.
  * Bounds: a request is at most REQUEST_MAX bytes; a socket keeps answers up to its
- *        receive buffer, charged to its group, and one list at a time.
+ *        receive buffer, charged to its group, and one list at a time; news the same.
  */
 #include "net/netlink/netlink.h"
 #include "net/sock.h"
 #include "fs/vfs.h"
+#include "kernel/list.h"
 #include "kernel/lock.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
@@ -24,6 +26,8 @@
 #define NETLINK_ROUTE     0
 #define NETLINK_SOCK_DIAG 4
 #define SOL_NETLINK 270
+#define NETLINK_ADD_MEMBERSHIP  1
+#define NETLINK_DROP_MEMBERSHIP 2
 
 struct sa_nl {
 	uint16_t family, pad;
@@ -33,6 +37,7 @@ struct sa_nl {
 struct nl_reply {
 	struct nl_reply *next;
 	unsigned len;
+	uint32_t group; /* of news; else 0 */
 	uint8_t data[];
 };
 
@@ -45,8 +50,17 @@ struct nl_sock {
 	_Atomic bool ready;            /* replies, or a list, wait to be read */
 	bool dumping;
 	struct nl_dump dump;
-	uint32_t dump_seq, pid, groups;
+	uint32_t dump_seq, pid;
+	_Atomic uint32_t groups;       /* bit n: news of group n + 1 */
+	struct list_head link;         /* listeners; nl_listeners_lock */
+	struct spinlock news_lock;     /* news, news_end, sk.mem; inside lock */
+	struct nl_reply *news, **news_end;
 };
+
+/* Sockets that news are for.  Locks: nl_listeners_lock, then a socket's news_lock. */
+static struct spinlock nl_listeners_lock = SPINLOCK_INIT("nl_listeners");
+static struct list_head listeners = LIST_HEAD_INIT(listeners);
+static _Atomic unsigned nr_listeners;
 
 static const struct sock_ops nl_ops;
 
@@ -71,6 +85,9 @@ static struct sock *netlink_create(int type, int protocol)
 	mutex_init(&n->lock, "netlink");
 	n->proto = protocol == NETLINK_ROUTE ? &nl_route : &nl_sock_diag;
 	n->end = &n->first;
+	n->news_end = &n->news;
+	spin_init(&n->news_lock, "netlink_news");
+	list_init(&n->link);
 	n->pid = atomic_fetch_add_explicit(&next_pid, 1, memory_order_relaxed);
 	return &n->sk;
 }
@@ -78,7 +95,9 @@ static struct sock *netlink_create(int type, int protocol)
 /* lock held. */
 static void update_ready(struct nl_sock *n)
 {
-	atomic_store_explicit(&n->ready, n->first || n->dumping, memory_order_seq_cst);
+	spin_lock(&n->news_lock); /* nl_news() stores true under it */
+	atomic_store_explicit(&n->ready, n->first || n->dumping || n->news, memory_order_seq_cst);
+	spin_unlock(&n->news_lock);
 }
 
 /* lock held.  Queues a copy of @b's messages. */
@@ -92,6 +111,7 @@ static int queue_reply(struct nl_sock *n, const struct nl_buf *b)
 	if (!r)
 		return -ENOBUFS;
 	r->next = NULL;
+	r->group = 0;
 	r->len = b->len;
 	memcpy(r->data, b->data, b->len);
 	*n->end = r;
@@ -232,15 +252,115 @@ static int continue_dump(struct nl_sock *n)
 	return ret;
 }
 
+/* lock held.  News go behind the replies; they are the reader's from here on. */
+static void fetch_news(struct nl_sock *n)
+{
+	struct nl_reply *r;
+
+	spin_lock(&n->news_lock);
+	r = n->news;
+	if (r) {
+		*n->end = r;
+		n->end = n->news_end;
+		n->news = NULL;
+		n->news_end = &n->news;
+		for (; r; r = r->next)
+			n->queued += r->len;
+	}
+	spin_unlock(&n->news_lock);
+}
+
+static uint32_t news_size(const struct nl_reply *r)
+{
+	return (uint32_t)(sizeof(*r) + r->len);
+}
+
+/* A reply that has been taken off the queue. */
+static void free_reply(struct nl_sock *n, struct nl_reply *r)
+{
+	if (r->group) {
+		spin_lock(&n->news_lock);
+		sock_mem_uncharge(&n->sk.mem, news_size(r));
+		spin_unlock(&n->news_lock);
+	}
+	kfree(r);
+}
+
+/* nl_listeners_lock held. */
+static void queue_news(struct nl_sock *n, unsigned group, const struct nl_buf *b)
+{
+	struct nl_reply *r = kmalloc(sizeof(*r) + b->len, GFP_ATOMIC);
+	bool ok = false;
+
+	spin_lock(&n->news_lock);
+	if (r && sock_mem_used(&n->sk.mem) + sizeof(*r) + b->len <=
+			 atomic_load_explicit(&n->sk.rcvbuf, memory_order_relaxed) &&
+	    !sock_mem_charge(&n->sk.mem, sizeof(*r) + b->len, CHARGE_NOSLEEP)) {
+		r->next = NULL;
+		r->group = group;
+		r->len = b->len;
+		memcpy(r->data, b->data, b->len);
+		*n->news_end = r;
+		n->news_end = &r->next;
+		ok = true;
+	}
+	if (!ok)
+		atomic_store_explicit(&n->sk.err, ENOBUFS, memory_order_relaxed);
+	atomic_store_explicit(&n->ready, true, memory_order_seq_cst);
+	spin_unlock(&n->news_lock);
+	if (!ok)
+		kfree(r);
+	if (atomic_load_explicit(&n->sk.rd.count, memory_order_seq_cst))
+		wake_up_poll(&n->sk.rd, EPOLLIN | EPOLLRDNORM);
+}
+
+bool nl_listening(void)
+{
+	return atomic_load_explicit(&nr_listeners, memory_order_acquire) != 0;
+}
+
+void nl_news(const struct nl_proto *proto, unsigned group, const struct nl_buf *b)
+{
+	struct nl_sock *n;
+
+	spin_lock(&nl_listeners_lock);
+	list_for_each_entry (n, &listeners, link) {
+		if (n->proto == proto && (atomic_load_explicit(&n->groups, memory_order_relaxed) &
+					  1u << (group - 1)))
+			queue_news(n, group, b);
+	}
+	spin_unlock(&nl_listeners_lock);
+}
+
+static void set_groups(struct nl_sock *n, uint32_t groups)
+{
+	spin_lock(&nl_listeners_lock);
+	if (groups && list_empty(&n->link)) {
+		list_add_tail(&n->link, &listeners);
+		atomic_fetch_add_explicit(&nr_listeners, 1, memory_order_release);
+	} else if (!groups && !list_empty(&n->link)) {
+		list_del(&n->link);
+		list_init(&n->link);
+		atomic_fetch_sub_explicit(&nr_listeners, 1, memory_order_release);
+	}
+	atomic_store_explicit(&n->groups, groups, memory_order_relaxed);
+	spin_unlock(&nl_listeners_lock);
+}
+
 /* The first reply, making one from the list if there is none; NULL with *err. */
 static struct nl_reply *take(struct nl_sock *n, bool peek, int *err)
 {
 	struct nl_reply *r;
 
 	mutex_lock(&n->lock);
-	*err = 0;
+	*err = sock_take_error(&n->sk); /* news were lost */
+	if (*err) {
+		mutex_unlock(&n->lock);
+		return NULL;
+	}
 	if (!n->first && n->dumping)
 		*err = continue_dump(n);
+	fetch_news(n);
 	r = n->first;
 	if (r && !peek) {
 		n->first = r->next;
@@ -250,10 +370,12 @@ static struct nl_reply *take(struct nl_sock *n, bool peek, int *err)
 	} else if (r) {
 		struct nl_reply *c = kmalloc(sizeof(*r) + r->len, GFP_KERNEL | GFP_ACCOUNT);
 
-		if (c)
+		if (c) {
 			memcpy(c, r, sizeof(*r) + r->len);
-		else
+			c->group = 0; /* the copy is not charged to the socket */
+		} else {
 			*err = -ENOBUFS;
+		}
 		r = c;
 	}
 	update_ready(n);
@@ -285,12 +407,13 @@ static ssize_t nl_recvmsg(struct sock *s, struct sock_msg *m)
 		m->out_flags |= MSG_TRUNC;
 	ret = got < want ? -EFAULT : (ssize_t)(m->flags & MSG_TRUNC ? r->len : want);
 	if (m->name) {
-		struct sa_nl from = { .family = AF_NETLINK };
+		struct sa_nl from = { .family = AF_NETLINK,
+				      .groups = r->group ? 1u << (r->group - 1) : 0 };
 
 		memcpy(m->name, &from, sizeof(from));
 		m->name_len = sizeof(from);
 	}
-	kfree(r);
+	free_reply(n, r);
 	return ret;
 }
 
@@ -305,8 +428,8 @@ static int nl_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	mutex_lock(&n->lock);
 	if (sa.pid)
 		n->pid = sa.pid;
-	n->groups = sa.groups;
 	mutex_unlock(&n->lock);
+	set_groups(n, sa.groups);
 	return 0;
 }
 
@@ -322,7 +445,8 @@ static int nl_getname(struct sock *s, union sockaddr_any *a, bool peer)
 	struct nl_sock *n = nl_of(s);
 	struct sa_nl sa = { .family = AF_NETLINK,
 			    .pid = peer ? 0 : n->pid,
-			    .groups = peer ? 0 : n->groups };
+			    .groups = peer ? 0 :
+				      atomic_load_explicit(&n->groups, memory_order_relaxed) };
 
 	memcpy(a, &sa, sizeof(sa));
 	return sizeof(sa);
@@ -336,15 +460,30 @@ static unsigned nl_poll(struct sock *s, struct file *f, struct poll_table *pt)
 									     : 0);
 }
 
-/* Extended acknowledgements, strict checking and the like are offers that a program can do without.
+/*
+ * Extended acknowledgements, strict checking and the like are offers that a program can do
+ * without.  A group that nothing is ever told to may be joined, too.
  */
 static int nl_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len)
 {
-	(void)s;
-	(void)name;
-	(void)val;
-	(void)len;
-	return level == SOL_NETLINK ? -ENOPROTOOPT : -EOPNOTSUPP;
+	struct nl_sock *n = nl_of(s);
+	uint32_t groups;
+	int group, ret;
+
+	if (level != SOL_NETLINK)
+		return -EOPNOTSUPP;
+	if (name != NETLINK_ADD_MEMBERSHIP && name != NETLINK_DROP_MEMBERSHIP)
+		return -ENOPROTOOPT;
+	ret = sockopt_int(val, len, &group);
+	if (ret || group < 1 || group > 32)
+		return ret ? ret : group > 32 && group < 1024 ? 0 : -EINVAL;
+	groups = atomic_load_explicit(&n->groups, memory_order_relaxed);
+	if (name == NETLINK_ADD_MEMBERSHIP)
+		groups |= 1u << (group - 1);
+	else
+		groups &= ~(1u << (group - 1));
+	set_groups(n, groups);
+	return 0;
 }
 
 static void nl_close(struct sock *s)
@@ -352,9 +491,11 @@ static void nl_close(struct sock *s)
 	struct nl_sock *n = nl_of(s);
 	struct nl_reply *r;
 
+	set_groups(n, 0);
+	fetch_news(n);
 	while ((r = n->first)) {
 		n->first = r->next;
-		kfree(r);
+		free_reply(n, r);
 	}
 	sock_common_destroy(s);
 	kfree(n);
@@ -374,4 +515,5 @@ static const struct sock_ops nl_ops = {
 void netlink_init(void)
 {
 	sock_register_family(AF_NETLINK, netlink_create);
+	rtnl_init();
 }

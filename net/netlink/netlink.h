@@ -6,12 +6,13 @@
  *
  * A request is answered in the caller's own thread, before its send returns.  A
  * list ("dump") is made while it is read, one buffer at a time, so that it may be
- * of any length; it may miss or repeat what changes meanwhile.
+ * of any length; it may miss or repeat what changes meanwhile.  News go to sockets that
+ * are bound to groups, or joined them.
  */
 #ifndef NET_NETLINK_NETLINK_H
 #define NET_NETLINK_NETLINK_H
 
-#include "net/netdev.h"
+#include "net/event.h"
 #include "kernel/errno.h"
 
 #define NLM_F_REQUEST 0x1
@@ -105,6 +106,22 @@ bool rtnl_link_dump(struct nl_dump *d, struct nl_buf *b);
 bool rtnl_addr_dump(struct nl_dump *d, struct nl_buf *b);
 bool rtnl_route_dump(struct nl_dump *d, struct nl_buf *b);
 bool rtnl_neigh_dump(struct nl_dump *d, struct nl_buf *b);
+
+/* The same as messages of @type, for lists and for news.  False: it did not fit. */
+bool rtnl_put_link(struct nl_buf *b, uint16_t type, struct netdev *dev);
+bool rtnl_put_addr(struct nl_buf *b, uint16_t type, struct netdev *dev, const struct ifaddr *a);
+bool rtnl_put_route(struct nl_buf *b, uint16_t type, const struct route_entry *r);
+bool rtnl_put_neigh(struct nl_buf *b, uint16_t type, const struct neigh_info *i);
+void rtnl_init(void);
+
+/**
+ * nl_news - a message for all sockets of @proto that listen to @group (from 1)
+ * Who does not read loses news and is told so by ENOBUFS.
+ * Context: thread; never sleeps.
+ */
+void nl_news(const struct nl_proto *proto, unsigned group, const struct nl_buf *b);
+
+bool nl_listening(void); /* is there a socket that news could be for? */
 
 void netlink_init(void);
 

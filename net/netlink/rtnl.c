@@ -54,4 +54,51 @@ static int route_dump(struct nl_request *r, struct nl_dump *d)
 	return -EOPNOTSUPP;
 }
 
+/* Groups of news, numbered from 1 (RTNLGRP_*). */
+enum { GROUP_LINK = 1, GROUP_NEIGH = 3, GROUP_ADDR4 = 5, GROUP_ROUTE4 = 7, GROUP_ADDR6 = 9,
+       GROUP_ROUTE6 = 11 };
+
+static void tell(const struct net_event *e)
+{
+	static const uint16_t first[NR_NET_EVENTS] = {
+		[NET_EVENT_LINK] = 16, [NET_EVENT_ADDR] = 20,
+		[NET_EVENT_ROUTE] = 24, [NET_EVENT_NEIGH] = 28,
+	};
+	uint8_t data[640];
+	struct nl_buf b = { .data = data, .size = sizeof(data) };
+	uint16_t type = first[e->kind] + e->gone; /* new, or delete */
+	unsigned group = GROUP_LINK;
+	bool fits = false;
+
+	if (!nl_listening())
+		return;
+	switch (e->kind) {
+	case NET_EVENT_LINK:
+		fits = rtnl_put_link(&b, type, e->dev);
+		break;
+	case NET_EVENT_ADDR:
+		fits = rtnl_put_addr(&b, type, e->dev, &e->addr);
+		group = addr_is_v4(&e->addr.addr) ? GROUP_ADDR4 : GROUP_ADDR6;
+		break;
+	case NET_EVENT_ROUTE:
+		fits = rtnl_put_route(&b, type, &e->route);
+		group = addr_is_v4(&e->route.dst) ? GROUP_ROUTE4 : GROUP_ROUTE6;
+		break;
+	case NET_EVENT_NEIGH:
+		fits = rtnl_put_neigh(&b, type, &e->neigh);
+		group = GROUP_NEIGH;
+		break;
+	case NR_NET_EVENTS:
+		break;
+	}
+	if (fits)
+		nl_news(&nl_route, group, &b);
+}
+
+void rtnl_init(void)
+{
+	for (unsigned i = 0; i < NR_NET_EVENTS; i++)
+		atomic_store_explicit(&net_listener[i], tell, memory_order_release);
+}
+
 const struct nl_proto nl_route = { .request = route_request, .dump = route_dump };

@@ -12,6 +12,8 @@
 #define IFA_BROADCAST 4
 #define IFA_CACHEINFO 6
 #define IFA_FLAGS     8
+#define F_TEMPORARY   0x01
+#define F_DEPRECATED  0x20
 #define F_TENTATIVE   0x40
 #define F_PERMANENT   0x80
 #define SCOPE_UNIVERSE 0
@@ -24,17 +26,22 @@ struct ifaddrmsg {
 	uint32_t index;
 };
 
-static bool put_address(struct nl_buf *b, const struct ifaddr *a, struct netdev *dev)
+static uint32_t seconds_until(uint64_t t)
+{
+	uint64_t now = clock_ns();
+
+	return !t ? FOREVER : t > now ? (uint32_t)((t - now) / NSEC_PER_SEC) : 0;
+}
+
+bool rtnl_put_addr(struct nl_buf *b, uint16_t type, struct netdev *dev, const struct ifaddr *a)
 {
 	bool v4 = addr_is_v4(&a->addr);
 	unsigned flags = atomic_load_explicit(&a->flags, memory_order_relaxed);
-	struct ifaddrmsg *m = nl_begin(b, RTM_NEWADDR, sizeof(*m));
-	uint64_t now = clock_ns();
-	uint32_t life = !a->valid_until	       ? FOREVER
-			: a->valid_until > now ? (uint32_t)((a->valid_until - now) / NSEC_PER_SEC)
-					       : 0;
-	uint32_t cache[4] = { life, life, 0, 0 };
+	struct ifaddrmsg *m = nl_begin(b, type, sizeof(*m));
+	uint32_t cache[4] = { seconds_until(a->preferred_until), seconds_until(a->valid_until) };
 	uint32_t shown = (flags & IFA_TENTATIVE ? F_TENTATIVE : 0) |
+			 (flags & IFA_TEMPORARY ? F_TEMPORARY : 0) |
+			 (flags & IFA_DEPRECATED ? F_DEPRECATED : 0) |
 			 (a->valid_until ? 0 : F_PERMANENT);
 
 	m->family = v4 ? AF_INET : AF_INET6;
@@ -71,7 +78,7 @@ bool rtnl_addr_dump(struct nl_dump *d, struct nl_buf *b)
 		if (!dev || (d->family && (d->family == AF_INET) != addr_is_v4(&a->addr)) ||
 		    (index && index != dev->index))
 			continue;
-		if (!put_address(b, a, dev))
+		if (!rtnl_put_addr(b, RTM_NEWADDR, dev, a))
 			return false;
 	}
 	return true;

@@ -46,9 +46,9 @@ static void put_stats(struct nl_buf *b, struct netdev *dev)
 	nl_put(b, IFLA_STATS64, s, sizeof(s));
 }
 
-static bool put_link(struct nl_buf *b, struct netdev *dev)
+bool rtnl_put_link(struct nl_buf *b, uint16_t type, struct netdev *dev)
 {
-	struct ifinfomsg *i = nl_begin(b, RTM_NEWLINK, sizeof(*i));
+	struct ifinfomsg *i = nl_begin(b, type, sizeof(*i));
 	bool carrier = dev->loopback || atomic_load_explicit(&dev->carrier, memory_order_relaxed);
 	uint8_t oper = dev->loopback	    ? OPER_UNKNOWN
 		       : dev->up && carrier ? OPER_UP
@@ -81,7 +81,7 @@ bool rtnl_link_dump(struct nl_dump *d, struct nl_buf *b)
 	for (struct netdev *dev = netdev_first(); dev; dev = dev->next, n++) {
 		if (n < d->at)
 			continue;
-		if (!put_link(b, dev))
+		if (!rtnl_put_link(b, RTM_NEWLINK, dev))
 			return false;
 		d->at++;
 	}
@@ -113,7 +113,7 @@ int rtnl_link_request(struct nl_request *r, struct nl_buf *reply)
 	if (r->h->type == RTM_GETLINK) {
 		if (!dev)
 			return -ENODEV;
-		return put_link(reply, dev) ? 0 : -EMSGSIZE;
+		return rtnl_put_link(reply, RTM_NEWLINK, dev) ? 0 : -EMSGSIZE;
 	}
 	if (r->h->type != RTM_NEWLINK && r->h->type != RTM_SETLINK)
 		return -EOPNOTSUPP;

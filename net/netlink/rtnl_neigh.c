@@ -30,7 +30,7 @@ struct neigh_list {
 	bool full;
 };
 
-static void entry(const struct neigh_info *i, void *arg)
+bool rtnl_put_neigh(struct nl_buf *b, uint16_t type, const struct neigh_info *i)
 {
 	static const uint16_t nud[] = {
 		[NEIGH_INCOMPLETE] = NUD_INCOMPLETE, [NEIGH_REACHABLE] = NUD_REACHABLE,
@@ -38,21 +38,26 @@ static void entry(const struct neigh_info *i, void *arg)
 		[NEIGH_PROBE] = NUD_PROBE,	     [NEIGH_FAILED] = NUD_FAILED,
 		[NEIGH_PERMANENT] = NUD_PERMANENT,
 	};
-	struct neigh_list *l = arg;
-	bool v4 = addr_is_v4(&i->addr);
-	struct ndmsg *m;
+	struct ndmsg *m = nl_begin(b, type, sizeof(*m));
 
-	if (l->full || (l->d->family && (l->d->family == AF_INET) != v4) || l->n++ < l->d->at)
-		return;
-	m = nl_begin(l->b, RTM_NEWNEIGH, sizeof(*m));
-	m->family = v4 ? AF_INET : AF_INET6;
+	m->family = addr_is_v4(&i->addr) ? AF_INET : AF_INET6;
 	m->ifindex = (int)i->dev->index;
 	m->state = nud[i->state];
 	m->type = 1;
-	nl_put_addr(l->b, NDA_DST, &i->addr);
+	nl_put_addr(b, NDA_DST, &i->addr);
 	if (i->valid)
-		nl_put(l->b, NDA_LLADDR, i->mac, 6);
-	if (nl_end(l->b))
+		nl_put(b, NDA_LLADDR, i->mac, 6);
+	return nl_end(b);
+}
+
+static void entry(const struct neigh_info *i, void *arg)
+{
+	struct neigh_list *l = arg;
+	bool v4 = addr_is_v4(&i->addr);
+
+	if (l->full || (l->d->family && (l->d->family == AF_INET) != v4) || l->n++ < l->d->at)
+		return;
+	if (rtnl_put_neigh(l->b, RTM_NEWNEIGH, i))
 		l->d->at++;
 	else
 		l->full = true;

@@ -22,8 +22,7 @@
 #define TABLE_MAIN   254
 #define TABLE_LOCAL  255
 #define PROTO_KERNEL 2
-#define PROTO_BOOT   3
-#define PROTO_RA     9
+#define RTM_F_CLONED 0x200 /* an answer to a question, no entry */
 #define TYPE_UNICAST 1
 #define TYPE_LOCAL   2
 #define SCOPE_UNIVERSE 0
@@ -40,13 +39,14 @@ struct shown {
 	unsigned prefix, metric, mtu;
 	struct netdev *dev;
 	uint8_t table, proto, scope, type;
+	uint32_t flags;
 };
 
-static bool put_route(struct nl_buf *b, const struct shown *s)
+static bool put_route(struct nl_buf *b, uint16_t type, const struct shown *s)
 {
 	bool v4 = addr_is_v4(&s->dst);
 	unsigned len = v4 ? s->prefix - 96 : s->prefix, nest;
-	struct rtmsg *m = nl_begin(b, RTM_NEWROUTE, sizeof(*m));
+	struct rtmsg *m = nl_begin(b, type, sizeof(*m));
 	struct ip_addr net = s->dst;
 
 	for (unsigned bit = s->prefix; bit < 128; bit++)
@@ -57,6 +57,7 @@ static bool put_route(struct nl_buf *b, const struct shown *s)
 	m->protocol = s->proto;
 	m->scope = s->scope;
 	m->type = s->type;
+	m->flags = s->flags;
 	nl_put_u32(b, RTA_TABLE, s->table);
 	if (len)
 		nl_put_addr(b, RTA_DST, &net);
@@ -82,9 +83,8 @@ struct route_list {
 	bool full;
 };
 
-static void entry(const struct route_entry *r, void *arg)
+bool rtnl_put_route(struct nl_buf *b, uint16_t type, const struct route_entry *r)
 {
-	struct route_list *l = arg;
 	struct shown s = { .dst = r->dst,
 			   .gw = r->gw,
 			   .src = ADDR_ANY6,
@@ -93,14 +93,21 @@ static void entry(const struct route_entry *r, void *arg)
 			   .dev = r->dev,
 			   .table = TABLE_MAIN,
 			   .type = TYPE_UNICAST,
-			   .proto = r->valid_until ? PROTO_RA : PROTO_BOOT,
+			   .proto = r->proto,
 			   .scope = addr_is_v4(&r->dst) && addr_is_any(&r->gw) ? SCOPE_LINK
 									       : SCOPE_UNIVERSE };
+
+	return put_route(b, type, &s);
+}
+
+static void entry(const struct route_entry *r, void *arg)
+{
+	struct route_list *l = arg;
 
 	if (l->full || (l->d->family && (l->d->family == AF_INET) != addr_is_v4(&r->dst)) ||
 	    l->n++ < l->d->at)
 		return;
-	if (put_route(l->b, &s))
+	if (rtnl_put_route(l->b, RTM_NEWROUTE, r))
 		l->d->at++;
 	else
 		l->full = true;
@@ -136,9 +143,10 @@ bool rtnl_route_dump(struct nl_dump *d, struct nl_buf *b)
 				   .type = local ? TYPE_LOCAL : TYPE_UNICAST };
 
 		if (!dev || (d->family && (d->family == AF_INET) != v4) ||
+		    (!local && (atomic_load_explicit(&a->flags, memory_order_relaxed) & IFA_OFFLINK)) ||
 		    (!local && dev->loopback && v4))
 			continue;
-		if (!put_route(b, &s))
+		if (!put_route(b, RTM_NEWROUTE, &s))
 			return false;
 	}
 	return true;
@@ -170,7 +178,8 @@ static int lookup(const struct ip_addr *dst, struct nl_buf *b)
 	mtu = ip_path_mtu(rt.dev, dst);
 	if (mtu < rt.dev->mtu)
 		s.mtu = mtu;
-	return put_route(b, &s) ? 0 : -EMSGSIZE;
+	s.flags = RTM_F_CLONED;
+	return put_route(b, RTM_NEWROUTE, &s) ? 0 : -EMSGSIZE;
 }
 
 int rtnl_route_request(struct nl_request *r, struct nl_buf *reply)
@@ -202,6 +211,9 @@ int rtnl_route_request(struct nl_request *r, struct nl_buf *reply)
 		return lookup(&e.dst, reply);
 	e.prefix = m->dst_len + (v4 ? 96u : 0);
 	e.metric = metric;
+	e.proto = m->protocol ? m->protocol : ROUTE_BOOT;
+	if (e.proto == ROUTE_RA || e.proto == ROUTE_REDIRECT)
+		e.proto = ROUTE_BOOT; /* those are ours to make, and bounded */
 	e.dev = index		     ? netdev_by_index(index)
 		: addr_is_any(&e.gw) ? NULL
 				     : netdev_for_gateway(&e.gw);
