@@ -227,6 +227,15 @@ static inline struct pbuf *pqueue_pop(struct pqueue *q)
 	return p;
 }
 void pqueue_purge(struct pqueue *q);
+/* Cuts off what a TCP segment has before @seq, which lies in it. */
+static inline void pbuf_trim_front(struct pbuf *p, uint32_t seq)
+{
+	uint32_t n = seq - p->tcp.seq;
+
+	p->tcp.seq = seq;
+	p->off += n;
+	p->len -= n;
+}
 
 int pbuf_init(void); /* caches; -ENOMEM */
 

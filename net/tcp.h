@@ -55,7 +55,7 @@ enum tcp_state {
 #define TCP_WSCALE       7u   /* 8 MiB windows */
 #define TCP_RCVBUF_MAX   (6u << 20)
 #define TCP_SNDBUF_MAX   (4u << 20)
-#define TCP_OFO_MAX      1024u /* out-of-order segments kept; their memory is charged as well */
+#define TCP_OFO_MAX      1024u /* runs kept out of order; their memory is charged as well */
 
 #define TCP_RTO_INIT  (1 * NSEC_PER_SEC)
 #define TCP_RTO_MIN   (200 * NSEC_PER_MSEC)
@@ -129,6 +129,7 @@ struct tcp_icmp {
 
 struct tcp_sock;
 struct tcp_listener; /* net/tcp_listen.h */
+struct tcp_run; /* net/tcp_ofo.h */
 
 struct tcp_sock {
 	struct sock sk;
@@ -174,9 +175,10 @@ struct tcp_sock {
 	uint32_t ts_recent;
 	uint64_t ts_recent_ns;
 	uint32_t small_end;         /* end of the last partial segment sent (Nagle) */
-	struct pqueue ofo;          /* out of order, sorted, not overlapping at the start */
+	struct tcp_run *ofo;        /* root of what waits out of order (tcp_ofo.h) */
+	struct list_head ofo_recent; /* its runs, changed last first */
+	uint32_t ofo_runs;
 	uint32_t dsack_start, dsack_end; /* to report once; equal: none */
-	uint32_t last_ofo_seq;      /* start of the newest block: it is reported first */
 	bool rx_busy;               /* a reader copies without ownership … */
 	bool rx_turn;               /* … and another one waits for its end */
 	struct pbuf *rx_seen;       /* … up to and with this packet */
@@ -340,6 +342,10 @@ static inline uint32_t tcp_ts(uint64_t now)
 /* tcp_input.c, tcp_rcv.c, tcp_ack.c */
 void tcp_segment(struct tcp_sock *tp, struct pbuf *p); /* owned; consumes p */
 void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* consumes p */
+bool tcp_rx_charge(struct tcp_sock *tp, struct pbuf *p, bool in_order); /* false: no room for it */
+void tcp_rx_uncharge(struct tcp_sock *tp, struct pbuf *p);
+/* @p comes next: queued, or freed because its bytes have been copied (@packed). */
+void tcp_rx_append(struct tcp_sock *tp, struct pbuf *p, bool packed);
 bool tcp_memory_short(const struct tcp_sock *tp); /* a root-group socket, and the machine has little left */
 void tcp_fin_received(struct tcp_sock *tp, uint64_t now);
 bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* false: segment is to be dropped */
@@ -418,8 +424,8 @@ uint16_t tcp_urg_pointer(struct tcp_sock *tp, uint32_t seq);      /* for a segme
 
 /* tcp_pack.c */
 uint32_t tcp_rx_truesize(const struct tcp_sock *tp, const struct pbuf *p);
-/* True: the bytes of @p are in the queue's last packet, charged, and @p is not needed. */
-bool tcp_pack(struct tcp_sock *tp, struct pbuf *p);
+/* True: the bytes of @p are in the last packet of @q, charged, and @p is not needed. */
+bool tcp_pack(struct tcp_sock *tp, struct pqueue *q, struct pbuf *p);
 
 /* tcp_timer.c */
 void tcp_timer_init(struct tcp_sock *tp);

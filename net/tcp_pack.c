@@ -45,9 +45,9 @@ uint32_t tcp_rx_truesize(const struct tcp_sock *tp, const struct pbuf *p)
  * Copies @p behind the last packet of the queue, if that is a block of such
  * copies with room.  Not if a reader is looking at it.
  */
-static bool append(struct tcp_sock *tp, const struct pbuf *p)
+static bool append(struct tcp_sock *tp, struct pqueue *q, const struct pbuf *p)
 {
-	struct pbuf *t = tp->rxq.last;
+	struct pbuf *t = q->last;
 	struct frag *f;
 
 	if (!t || (tp->rx_busy && t == tp->rx_seen) || !t->data || t->data->nr != 1 ||
@@ -84,11 +84,11 @@ static void begin(struct tcp_sock *tp, struct pbuf *p)
 		page_put(page);
 }
 
-bool tcp_pack(struct tcp_sock *tp, struct pbuf *p)
+bool tcp_pack(struct tcp_sock *tp, struct pqueue *q, struct pbuf *p)
 {
-	if (tp->rxq.count <= PACK_AFTER || p->len > PACK_MAX || tcp_rx_truesize(tp, p) <= 2 * p->len)
+	if (q->count <= PACK_AFTER || p->len > PACK_MAX || tcp_rx_truesize(tp, p) <= 2 * p->len)
 		return false;
-	if (append(tp, p))
+	if (append(tp, q, p))
 		return true;
 	begin(tp, p);
 	return false;

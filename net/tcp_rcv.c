@@ -13,6 +13,7 @@
  * The window never promises more than could be charged now, and never shrinks.
  */
 #include "net/tcp.h"
+#include "net/tcp_ofo.h"
 #include "kernel/param.h"
 
 static unsigned leave_percent = 6;
@@ -38,18 +39,6 @@ bool tcp_memory_short(const struct tcp_sock *tp)
 	return page_nr_free() * 100 < n * __atomic_load_n(&leave_percent, __ATOMIC_RELAXED);
 }
 
-/* Drops everything that waits out of order: the peer still has it (RFC 2018 section 8). */
-static void ofo_purge(struct tcp_sock *tp)
-{
-	struct pbuf *p;
-
-	while ((p = pqueue_pop(&tp->ofo))) {
-		tp->rmem -= p->charged;
-		sock_mem_uncharge(&tp->sk.mem, p->charged);
-		pbuf_free(p);
-	}
-}
-
 #define FORCED_BYTES 16384u
 
 /* The overrun: the first bytes of a packet for an empty queue. */
@@ -69,28 +58,28 @@ static bool charge_forced(struct tcp_sock *tp, struct pbuf *p)
 	return true;
 }
 
-static bool charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
+bool tcp_rx_charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 {
 	uint32_t ts = tcp_rx_truesize(tp, p);
 	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
 
 	/* Sockets of the root group have no limit but the machine. */
 	if (unlikely(tp->rmem > MODEST) && tcp_memory_short(tp)) {
-		ofo_purge(tp);
+		tcp_ofo_purge(tp);
 		if (!in_order || tp->rmem > MODEST)
 			goto refused;
 	}
 	/* The window bounds bytes; this bounds the overhead of small segments. */
 	if (tp->rmem + ts > 2 * rcvbuf + ts / 2) {
-		if (!in_order || tp->ofo.count == 0)
+		if (!in_order || !tp->ofo)
 			goto refused;
-		ofo_purge(tp);
+		tcp_ofo_purge(tp);
 		if (tp->rmem + ts > 2 * rcvbuf + ts / 2)
 			goto refused;
 	}
 	if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
 		if (in_order)
-			ofo_purge(tp);
+			tcp_ofo_purge(tp);
 		if (!in_order)
 			goto refused;
 		if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
@@ -108,7 +97,7 @@ refused:
 	return false;
 }
 
-static void uncharge(struct tcp_sock *tp, struct pbuf *p)
+void tcp_rx_uncharge(struct tcp_sock *tp, struct pbuf *p)
 {
 	if (!p->charged)
 		return;
@@ -121,9 +110,9 @@ void tcp_free_rxq(struct tcp_sock *tp)
 {
 	struct pbuf *p;
 
-	ofo_purge(tp);
+	tcp_ofo_purge(tp);
 	while ((p = pqueue_pop(&tp->rxq))) {
-		uncharge(tp, p);
+		tcp_rx_uncharge(tp, p);
 		pbuf_free(p);
 	}
 	tp->rx_off = 0;
@@ -134,18 +123,8 @@ void tcp_free_rxq(struct tcp_sock *tp)
 #define QUICK_ACKS   16u          /* when a stream begins, so many acknowledgements do not wait */
 #define LO_ACK_EVERY (256u << 10) /* bytes: frees the sender's buffer while a slow reader reads */
 
-/* Cuts what was received before off the front of @p. */
-static void trim_front(struct pbuf *p, uint32_t seq)
-{
-	uint32_t n = seq - p->tcp.seq;
-
-	p->tcp.seq += n;
-	p->off += n;
-	p->len -= n;
-}
-
 /* The bytes of @p are in order; @p is queued, or what was in it has been copied (@packed). */
-static void append(struct tcp_sock *tp, struct pbuf *p, bool packed)
+void tcp_rx_append(struct tcp_sock *tp, struct pbuf *p, bool packed)
 {
 	uint32_t n = p->len;
 
@@ -154,7 +133,7 @@ static void append(struct tcp_sock *tp, struct pbuf *p, bool packed)
 	if (unlikely(tp->urg_state == URG_EXPECTED))
 		tcp_urg_take(tp, p);
 	if (packed) {
-		uncharge(tp, p);
+		tcp_rx_uncharge(tp, p);
 		pbuf_free(p);
 	} else {
 		pqueue_push(&tp->rxq, p);
@@ -162,61 +141,6 @@ static void append(struct tcp_sock *tp, struct pbuf *p, bool packed)
 	/* Sequentially consistent: a reader that goes to sleep has looked before or is seen after. */
 	atomic_fetch_add_explicit(&tp->rx_bytes, n, memory_order_seq_cst);
 	tp->wake_rd = true;
-}
-
-/* Moves what has become in order. */
-static void ofo_drain(struct tcp_sock *tp)
-{
-	while (tp->ofo.first && seq_leq(tp->ofo.first->tcp.seq, tp->rcv_nxt)) {
-		struct pbuf *p = pqueue_pop(&tp->ofo);
-
-		if (seq_leq(p->tcp.seq + p->len, tp->rcv_nxt)) {
-			uncharge(tp, p);
-			pbuf_free(p);
-			continue;
-		}
-		if (seq_lt(p->tcp.seq, tp->rcv_nxt))
-			trim_front(p, tp->rcv_nxt);
-		append(tp, p, tcp_pack(tp, p));
-	}
-}
-
-/* Keeps a segment beyond a hole, sorted; consumes @p. */
-static void ofo_insert(struct tcp_sock *tp, struct pbuf *p)
-{
-	struct pbuf *prev = NULL, *q;
-	uint32_t end = p->tcp.seq + p->len;
-
-	net_count(tcp_ofo);
-	tp->ofo_in++;
-	if (tp->ofo.count >= TCP_OFO_MAX)
-		goto drop;
-	/* Most segments belong at the end. */
-	if (tp->ofo.last && seq_geq(p->tcp.seq, tp->ofo.last->tcp.seq)) {
-		prev = tp->ofo.last;
-	} else {
-		for (q = tp->ofo.first; q && seq_leq(q->tcp.seq, p->tcp.seq); q = pbuf_next(q))
-			prev = q;
-	}
-	if (prev && seq_geq(prev->tcp.seq + prev->len, end)) { /* all of it is there */
-		tp->dsack_start = p->tcp.seq;
-		tp->dsack_end = end;
-		goto drop;
-	}
-	if (!charge(tp, p, false))
-		goto drop;
-	tp->last_ofo_seq = p->tcp.seq;
-	p->node.next = prev ? prev->node.next : tp->ofo.first ? &tp->ofo.first->node : NULL;
-	if (prev)
-		prev->node.next = &p->node;
-	else
-		tp->ofo.first = p;
-	if (!p->node.next)
-		tp->ofo.last = p;
-	tp->ofo.count++;
-	return;
-drop:
-	pbuf_free(p);
 }
 
 /**
@@ -251,7 +175,7 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (seq_lt(p->tcp.seq, tp->rcv_nxt)) {
 		tp->dsack_start = p->tcp.seq;
 		tp->dsack_end = tp->rcv_nxt;
-		trim_front(p, tp->rcv_nxt);
+		pbuf_trim_front(p, tp->rcv_nxt);
 	}
 	if (seq_gt(end, edge)) {
 		uint32_t over = end - edge;
@@ -265,7 +189,7 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	}
 	if (p->tcp.seq != tp->rcv_nxt) {
 		tp->ack_now = true;
-		ofo_insert(tp, p);
+		tcp_ofo_insert(tp, p);
 		/* A peer without SACK counts: each of the merged segments asks for the missing one. */
 		if (unlikely(segs > 1) && !(tp->opts & TCP_OPT_SACKOK)) {
 			for (unsigned n = min(segs, DUPACKS); n > 1; n--)
@@ -274,15 +198,15 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		}
 		return;
 	}
-	packed = tcp_pack(tp, p);
-	if (!packed && !charge(tp, p, true)) {
+	packed = tcp_pack(tp, &tp->rxq, p);
+	if (!packed && !tcp_rx_charge(tp, p, true)) {
 		tp->ack_now = true;
 		pbuf_free(p);
 		return;
 	}
-	append(tp, p, packed);
-	if (tp->ofo.first) {
-		ofo_drain(tp);
+	tcp_rx_append(tp, p, packed);
+	if (tp->ofo) {
+		tcp_ofo_drain(tp);
 		tp->ack_now = true; /* a hole was filled (RFC 5681 section 4.2) */
 	}
 	/*

@@ -10,6 +10,7 @@
  * (CVE-2019-11477).
  */
 #include "net/tcp.h"
+#include "net/tcp_ofo.h"
 
 /* Counts @s as delivered out of order. */
 static void mark_sacked(struct tcp_sock *tp, struct tcp_seg *s)
@@ -194,8 +195,7 @@ unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room)
 {
 	uint32_t blocks[4][2];
 	unsigned max = room >= 12 ? min((room - 4) / 8, 4u) : 0, nr = 0;
-	bool dsack = false;
-	struct pbuf *p;
+	struct tcp_run *r;
 
 	if (!max)
 		return 0;
@@ -203,29 +203,13 @@ unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room)
 		blocks[nr][0] = tp->dsack_start;
 		blocks[nr++][1] = tp->dsack_end;
 		tp->dsack_start = tp->dsack_end;
-		dsack = true;
 	}
-	/* Runs of the queue; the one with the newest segment first. */
-	for (p = tp->ofo.first; p;) {
-		uint32_t start = p->tcp.seq, end = p->tcp.seq + p->len;
-		unsigned at = nr;
-
-		for (p = pbuf_next(p); p && seq_leq(p->tcp.seq, end); p = pbuf_next(p))
-			end = seq_max(end, p->tcp.seq + p->len);
-		if (seq_between(tp->last_ofo_seq, start, end)) {
-			for (at = min(nr, max - 1); at > dsack; at--) {
-				blocks[at][0] = blocks[at - 1][0];
-				blocks[at][1] = blocks[at - 1][1];
-			}
-		} else if (nr == max) {
-			continue;
-		}
-		if (at >= max)
-			continue;
-		blocks[at][0] = start;
-		blocks[at][1] = end;
-		if (nr < max)
-			nr++;
+	/* The run that changed last comes first (RFC 2018 section 4). */
+	list_for_each_entry (r, &tp->ofo_recent, recent) {
+		if (nr == max)
+			break;
+		blocks[nr][0] = r->start;
+		blocks[nr++][1] = r->end;
 	}
 	if (!nr)
 		return 0;

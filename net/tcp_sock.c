@@ -4,6 +4,7 @@
  */
 #include "net/ether.h"
 #include "net/tcp_listen.h"
+#include "net/tcp_ofo.h"
 #include "fs/vfs.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
@@ -43,6 +44,7 @@ struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
 	atomic_init(&tp->state, TCP_CLOSE);
 	list_init(&tp->txq);
 	list_init(&tp->tsq);
+	list_init(&tp->ofo_recent);
 	tp->cc = tcp_cc_default();
 	list_init(&tp->accept_link);
 	list_init(&tp->port.link);
@@ -462,7 +464,7 @@ static const struct sock_ops tcp_ops = {
 void tcp_init(void)
 {
 	tcp_cache = kmem_cache_create("tcp_sock", sizeof(struct tcp_sock), CACHE_LINE, SLAB_ACCOUNT);
-	if (!tcp_cache || tcp_hash_init() || tcp_seg_init() || tcp_req_init() ||
+	if (!tcp_cache || tcp_hash_init() || tcp_seg_init() || tcp_ofo_init() || tcp_req_init() ||
 	    tcp_timewait_init())
 		panic("tcp: no memory for the tables");
 }

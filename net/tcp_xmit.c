@@ -81,7 +81,7 @@ static struct pbuf *tcp_build(struct tcp_sock *tp, uint64_t now, bool syn, bool 
 	o = p->head + p->end;
 	n = tcp_put_options(o, tp->opts, syn, tp->adv_mss, tp->rcv_wscale, tcp_ts(now), tp->ts_recent);
 	if (may_sack && (tp->opts & TCP_OPT_SACKOK) &&
-	    (tp->ofo.first || tp->dsack_start != tp->dsack_end))
+	    (tp->ofo || tp->dsack_start != tp->dsack_end))
 		n += tcp_put_sack(tp, o + n, 40 - n);
 	pbuf_put(p, n);
 	return p;

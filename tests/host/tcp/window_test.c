@@ -444,7 +444,7 @@ static void tiny_body(void)
 		h_inject(&h, TH_ACK, h.seq + 2 + 2 * i, h.ack, 1);
 		h_drain();
 	}
-	HOST_CHECK(tp->ofo.count <= TCP_OFO_MAX);
+	HOST_CHECK(tp->ofo_runs <= TCP_OFO_MAX);
 	HOST_CHECK(tp->rmem <= 2 * atomic_load(&s->rcvbuf) + 8192);
 	end();
 }
