@@ -8,7 +8,7 @@ BENCH_CFLAGS := -std=gnu11 -O2 -g -I. -Iarch/host -DTALLY_HOSTED -D_GNU_SOURCE -
 	-Wno-unused-parameter -Wno-sign-compare -Wno-address-of-packed-member \
 	-fno-strict-aliasing -fno-common -pthread -fno-pie
 BENCH_SRC := $(sort $(HOST_CORE) tests/bench/bench.c mm/page_counter_packed.c mm/page_counter_split.c \
-	mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c \
+	mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_limit.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c \
 	mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c)
 BENCH_OBJ := $(BENCH_SRC:%.c=$(O)/bench/obj/%.o)
 

@@ -8,7 +8,7 @@ SIM_CFLAGS := -std=gnu11 -O2 -g -I. -Iarch/sim -DTALLY_HOSTED -DTALLY_SIM -D_GNU
 	-Werror -Wno-unused-parameter -Wno-sign-compare -Wno-address-of-packed-member \
 	-fno-strict-aliasing -fno-common -fno-pie
 # What is simulated.
-SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c \
+SIM_CORE := mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_limit.c \
 	mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c \
 	mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c net/sock_mem.c
 # What simulates, and what only the performance model needs.

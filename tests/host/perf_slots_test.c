@@ -3,7 +3,7 @@
  * Events that take turns at few counters: exact while there are enough, never
  * too high and each in its turn when there are not, groups together or not at all.
  *
- * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c kernel/perf/slots.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c
+ * SOURCES: kernel/perf/pmu.c kernel/perf/switch.c kernel/perf/event.c kernel/perf/slots.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_limit.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c
  */
 #include <setjmp.h>
 #include <stdarg.h>

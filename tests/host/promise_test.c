@@ -6,7 +6,7 @@
  *
  * CYCLES=10000000 build/host/plain/promise_test goes through ten million groups.
  *
- * SOURCES: kernel/selftest.c tests/guest/promise.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c net/sock_mem.c
+ * SOURCES: kernel/selftest.c tests/guest/promise.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_limit.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c net/sock_mem.c
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Reclaim: lists, second chance, refaults, the shared walk, protection to Linux's
  * numbers, and groups that are removed under it.  Files are tables of pages here.
  *
- * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c mm/lru.c mm/workingset.c mm/reclaim.c mm/reclaim_group.c mm/protection.c net/sock_mem.c
+ * SOURCES: mm/bootmem.c mm/page_alloc.c mm/page_stats.c mm/each_cpu.c mm/page_counter_packed.c mm/page_counter_split.c mm/stock.c mm/stock_sum.c mm/owner.c mm/memcg.c mm/memcg_limit.c mm/memcg_account.c mm/memcg_charge.c mm/memcg_exact.c mm/memcg_stat.c mm/memcg_events.c mm/memcg_config.c mm/memcg_id.c mm/memcg_walk.c mm/lru.c mm/workingset.c mm/reclaim.c mm/reclaim_group.c mm/protection.c net/sock_mem.c
  */
 #include <setjmp.h>
 #include <stdarg.h>

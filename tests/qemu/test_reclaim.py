@@ -15,6 +15,14 @@ cg=/sys/fs/cgroup; echo +memory >$cg/cgroup.subtree_control
 PAGE = 4096
 
 
+def program(name):
+    """tests/qemu/progs/NAME.c as a static program."""
+    source, out = os.path.join(ROOT, "tests/qemu/progs", f"{name}.c"), os.path.join(OUT, "progs", name)
+    os.makedirs(os.path.dirname(out), exist_ok=True)
+    subprocess.run(["gcc", "-O2", "-Wall", "-static", "-o", out, source], check=True)
+    return out
+
+
 def test_walk_reads_everything_under_each_lock(run):
     done = run("experiment walk --cores 2 --file 4M --limit 2M --passes 3", "--mem", "512M",
                timeout=150)
@@ -58,10 +66,6 @@ echo status $?; cat $cg/h/memory.events; echo peak $(cat $cg/h/memory.peak)
 
 def test_pressure_wakes_who_waits_for_it(run):
     """Triggers on a group's file and on the machine's fire while a neighbour is throttled."""
-    source = os.path.join(ROOT, "tests", "qemu", "progs", "pressure.c")
-    program = os.path.join(OUT, "progs", "pressure")
-    os.makedirs(os.path.dirname(program), exist_ok=True)
-    subprocess.run(["gcc", "-O2", "-static", "-o", program, source], check=True)
     done = run(MAKE + r"""
 mkdir $cg/h $cg/calm; echo 8M >$cg/h/memory.high
 pressure $cg/h/memory.pressure >/tmp/a & pressure /proc/pressure/memory >/tmp/b &
@@ -69,7 +73,7 @@ pressure $cg/calm/memory.pressure >/tmp/c &
 sleep 0.5
 (echo 0 >$cg/h/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=40M count=1) 2>/dev/null
 wait; cat /tmp/a /tmp/b /tmp/c | tr '\n' ' '
-""", *BOUNDED, "--add", program, timeout=120)
+""", *BOUNDED, "--add", program("pressure"), timeout=120)
     assert done.out.strip().endswith("set fired set fired set quiet")
 
 
@@ -105,64 +109,106 @@ grep pgsteal /sys/fs/cgroup/memory.stat; grep MemAvailable /proc/meminfo
     assert int(words["pgsteal_kswapd"]) + int(words["pgsteal_direct"]) > 5000
 
 
+# Four rounds of work by a process in each of three groups: limits move, one group is
+# removed and made anew, in every second round allocations fail; then all are stopped and
+# what the groups say is compared with their pages and sockets.
 WORK = r"""
-for i in 1 2 3; do dd if=/dev/urandom of=f$i bs=1M count=5 2>/dev/null; done
-md5sum f1 f2 f3 >sums; sync; echo 3 >/proc/sys/vm/drop_caches
-mkdir $cg/top; echo +memory >$cg/top/cgroup.subtree_control
-for g in a b c; do mkdir $cg/top/$g; done
+ip link set lo up; mkdir $cg/top /tmp/k/w; echo +memory >$cg/top/cgroup.subtree_control
+mkfifo /tmp/never; exec 9<>/tmp/never
 rnd() { seed=$(((seed * 1103515245 + 12345) & 0x7fffffff)); r=$(((seed >> 8) % $1)); }
-for round in 1 2 3; do
-	rnd 10; echo $((r + 8))M >$cg/top/memory.max
-	for g in a b c; do
-		rnd 3; n=$((r + 1)); rnd 4
-		(echo 0 >$cg/top/$g/cgroup.procs
-		case $r in
-		0) md5sum -c sums >/dev/null;;
-		1) cat f$n f$n >/dev/null;;
-		2) dd if=f$n of=w$g bs=64k 2>/dev/null; sync; cmp f$n w$g;;
-		3) dd if=/dev/zero of=/dev/null bs=3M count=2 2>/dev/null; cmp f$n f$n;;
-		esac || echo failed) &
-	done
-	rnd 3; sleep 0.$r; rnd 10; echo $((r + 8))M >$cg/top/memory.max
-	wait
-	rnd 2; [ $r = 0 ] && rmdir $cg/top/b && mkdir $cg/top/b
+fail() { until echo $1 >/proc/sys/tally/fail/alloc; do :; done 2>/dev/null; }
+worker() { rnd 100000; (echo 0 >$cg/top/$1/cgroup.procs; exec memwork /tmp/k/w $r) & }
+signal() { for g in a b c; do for p in $(cat $cg/top/$g/cgroup.procs); do kill -$1 $p 2>/dev/null; done; done; }
+still() { for p in $(cat $cg/top/?/cgroup.procs); do
+	case "$(cut -d' ' -f3 /proc/$p/stat 2>/dev/null)" in T|Z|'') ;; *) kill -USR1 $p 2>/dev/null; return 1;; esac; done; }
+socks() { cat $cg/top/memory.stat $cg/top/?/memory.stat | grep '^sock '; }
+snapshot() {
+	ss -Htuam | tr ' (,' '\n' | awk '/^r[0-9]/ { s = 0 } /^[rtfw][0-9]+$/ { s += substr($0, 2) }
+		/^group:/ { n[substr($0, 7)] += s; s = 0 } END { for (g in n) print "sockets", g, n[g] }'
 	od -An -v -td8 /proc/kpagecgroup | awk '{ for (i = 1; i <= NF; i++) n[$i]++ }
 		END { for (k in n) print "pages", k, n[k] }'
 	for g in top top/a top/b top/c; do
 		echo group $g $(stat -c %i $cg/$g) $(cat $cg/$g/memory.current.exact)
-		grep -E '^(anon|file|kernel|sock|slab) ' $cg/$g/memory.stat
+		grep -E '^(anon|file|kernel|sock|slab|file_mapped|active_file|inactive_file|shmem|pgsteal) ' $cg/$g/memory.stat
 	done
+}
+for round in 1 2 3 4; do
+	for g in a b c; do
+		[ -d $cg/top/$g ] || mkdir $cg/top/$g
+		[ "$(cat $cg/top/$g/cgroup.procs)" ] || worker $g
+	done
+	signal CONT
+	for step in 1 2 3; do
+		rnd 12; echo $((r + 6))M >$cg/top/memory.max
+		rnd 3; echo $((r * 4 + 4))M >$cg/top/a/memory.high
+		rnd 8; echo $((r + 2))M >$cg/top/c/memory.max
+		[ $((round % 2)) = 0 ] && fail 61
+		read -t 1 x <&9
+		fail 0
+	done
+	[ $round = 3 ] && echo 1 >$cg/top/b/cgroup.kill
+	echo max >$cg/top/a/memory.high; n=0
+	until still; do
+		sleep 0.1; n=$((n + 1)); [ $n -lt 200 ] || { echo never still; cat /proc/$p/stat; break; }
+	done
+	if [ $round = 3 ]; then
+		n=0; until rmdir $cg/top/b 2>/dev/null || [ $n = 200 ]; do sleep 0.1; n=$((n + 1)); done
+		mkdir $cg/top/b
+	fi
+	sync; sleep 0.5; n=0
+	until
+		before=$(socks)
+		snapshot >/tmp/snapshot
+		[ "$before" = "$(socks)" ] || [ $n = 20 ] # TCP may still be repeating something
+	do n=$((n + 1)); done
+	cat /tmp/snapshot
 	echo quiet
 done
+echo 1 >$cg/top/cgroup.kill; rm -r /tmp/k/w; n=0
+until rmdir $cg/top/a $cg/top/b $cg/top/c 2>/dev/null || [ $n = 200 ]; do sleep 0.1; n=$((n + 1)); done
+echo 3 >/proc/sys/vm/drop_caches; sleep 0.5
+cat $cg/top/memory.current.exact; grep -E '^(anon|file|sock|file_mapped|active_file) ' $cg/top/memory.stat
+rmdir $cg/top && echo gone
 """
 
 
 def check_quiet(lines):
-    """A group's usage is what its kinds add up to, and its pages are there."""
-    pages, groups = {}, {}
+    """A group's usage is what its kinds add up to, and its pages and sockets are there."""
+    pages, groups, sockets = {}, {}, {}
     for line in lines:
         w = line.split()
         if w[0] == "pages":
             pages[w[1]] = int(w[2])
+        elif w[0] == "sockets":
+            sockets[w[1].lstrip("/")] = sockets.get(w[1].lstrip("/"), 0) + int(w[2])
         elif w[0] == "group":
             now = groups[w[1]] = {"ino": w[2], "exact": int(w[3])}
-        elif w[0] in ("anon", "file", "kernel", "sock", "slab"):
+        else:
             now[w[0]] = int(w[1])
     for name, g in groups.items():
-        below = [h for other, h in groups.items() if other.startswith(name)]
+        below = [other for other in groups if other.startswith(name)]
         kinds = sum(g[k] for k in ("anon", "file", "kernel", "sock"))
         # Of each owner less than a page may be charged that no object uses.
         assert kinds <= g["exact"] < kinds + PAGE * 2 * len(below), (name, g)
-        mine = PAGE * sum(pages.get(h["ino"], 0) for h in below)
+        mine = PAGE * sum(pages.get(groups[other]["ino"], 0) for other in below)
         assert mine == kinds - g["slab"] - g["sock"], (name, g, mine)
-    return len(groups)
+        assert g["sock"] == sum(sockets.get(other, 0) for other in below), (name, groups, sockets)
+        assert g["active_file"] + g["inactive_file"] == g["file"] - g["shmem"], (name, g)
+        assert g["file_mapped"] <= g["file"], (name, g)
+    return groups
 
 
-def test_usage_is_what_pages_say(run):
-    done = run(MAKE + "seed=1\n" + WORK, "--append", "ramdisk=64M", "--mem", "256M", timeout=200)
-    rounds = done.out.split("quiet\n")
-    assert "failed" not in done.out and "differ" not in done.out
-    assert [check_quiet(r.strip().split("\n")) for r in rounds[:-1]] == [4] * 3
+def test_usage_is_what_pages_and_sockets_say(run):
+    done = run(MAKE + "seed=1\n" + WORK, "--append", "ramdisk=64M", "--mem", "256M", "--add", program("memwork"), timeout=200)
+    *rounds, end = done.out.split("quiet\n")
+    assert "never still" not in done.out
+    seen = [check_quiet(r.strip().split("\n")) for r in rounds]
+    assert len(seen) == 4, done.out + done.err
+    for kind in ("anon", "file", "kernel", "sock", "file_mapped", "pgsteal"):
+        assert any(g["top"][kind] for g in seen), kind
+    lines = end.strip().split("\n")
+    assert lines[-1] == "gone" and int(lines[0]) < 64 << 10, lines
+    assert [line.split()[1] for line in lines[1:-1]] == ["0"] * 5, lines
 
 
 def test_no_allocation_is_certain(run):
