@@ -94,7 +94,8 @@ struct vnet_queue {
 	struct pqueue backlog;
 	struct pqueue sent;   /* paid packets that the device is done with; freed without tx_lock */
 	unsigned nr_paid;     /* packets in slots that somebody is charged for */
-	struct timer collect; /* while there are: looks whether the device is done with them */
+	struct timer collect; /* while the device has something: looks whether it is done */
+	bool collect_soon;    /* the timer is set for what is charged */
 };
 
 struct vnet {
@@ -121,7 +122,7 @@ void vnet_rx_refill(struct vnet_queue *q);
 void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
 void vnet_tx_start_many(struct netdev *dev, struct pqueue *list);
 void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends what waits */
-void vnet_tx_collect(struct timer *t);      /* the same, from time to time while senders are charged */
+void vnet_tx_collect(struct timer *t);      /* the same, when nobody sends */
 void vnet_tx_abandon(struct vnet_queue *q); /* the device has been reset: what it held and what waits goes */
 
 /* Pairs (virtio_net_queue.c).  -ENOMEM, -ENOSPC (vectors), -ENOENT, -EIO. */

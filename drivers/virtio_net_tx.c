@@ -5,13 +5,15 @@
  * The queue is chosen by flow, so that packets of a connection stay in order
  * (pbuf.home).  Headers are copied into the queue's slots, payload is referenced
  * until the device is done with it.  Finished buffers are collected lazily, but those
- * that a datagram socket is charged for (PB_PAID) within COLLECT_NS; packets that find
- * no room wait in a bounded backlog.
+ * that a datagram socket is charged for (PB_PAID) within COLLECT_NS, and all when
+ * nothing is sent any more (TIDY_NS); packets that find no room wait in a bounded
+ * backlog.
  */
 #include "drivers/virtio_net.h"
 
 #define TX_BACKLOG 4096 /* packets that wait for room; their payload is charged to who sent it */
 #define COLLECT_NS NSEC_PER_MSEC
+#define TIDY_NS    (500 * NSEC_PER_MSEC) /* pages that nobody is charged for are not kept for ever either */
 
 /* tx_lock held: the device is done with a slot. */
 static void slot_done(struct vnet_queue *q, struct vnet_slot *s)
@@ -45,6 +47,20 @@ static void tx_unlock(struct vnet_queue *q)
 	q->sent = (struct pqueue){ 0 };
 	spin_unlock(&q->tx_lock);
 	pqueue_purge(&sent);
+}
+
+/*
+ * tx_lock held, something is with the device: somebody will look whether it is done,
+ * even if nothing is sent any more.
+ */
+static void arm_collect(struct vnet_queue *q)
+{
+	if (q->nr_paid && !q->collect_soon) {
+		q->collect_soon = true;
+		timer_set(&q->collect, clock_ns() + COLLECT_NS);
+	} else if (unlikely(!timer_pending(&q->collect))) {
+		timer_set(&q->collect, clock_ns() + TIDY_NS);
+	}
 }
 
 /* tx_lock held.  Return: false without room; the packet is untouched then. */
@@ -92,14 +108,13 @@ static bool tx_put(struct vnet_queue *q, struct pbuf *p)
 	p->data = NULL;
 	atomic_fetch_add_explicit(&q->v->dev.tx_packets, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&q->v->dev.tx_bytes, head + p->len, memory_order_relaxed);
-	if (!(p->flags & PB_PAID)) {
+	if (likely(!(p->flags & PB_PAID))) {
 		pbuf_free(p);
-		return true;
+	} else {
+		s->paid = p;
+		q->nr_paid++;
 	}
-	s->paid = p;
-	q->nr_paid++;
-	if (!timer_pending(&q->collect))
-		timer_set(&q->collect, clock_ns() + COLLECT_NS);
+	arm_collect(q);
 	return true;
 }
 
@@ -194,6 +209,7 @@ void vnet_tx_start(struct netdev *dev, struct pbuf *p)
 	pqueue_push(&one, p);
 	vnet_tx_start_many(dev, &one);
 }
+
 void vnet_tx_service(struct vnet_queue *q)
 {
 	spin_lock(&q->tx_lock);
@@ -207,10 +223,14 @@ void vnet_tx_collect(struct timer *t)
 {
 	struct vnet_queue *q = container_of(t, struct vnet_queue, collect);
 
-	vnet_tx_service(q);
-	if (__atomic_load_n(&q->nr_paid, __ATOMIC_RELAXED) &&
-	    !is_broken(q->v))
-		timer_set(t, clock_ns() + COLLECT_NS);
+	spin_lock(&q->tx_lock);
+	q->collect_soon = false;
+	tx_reclaim(q);
+	if (q->backlog.first)
+		tx_push(q);
+	if (q->tx.inflight && !is_broken(q->v))
+		arm_collect(q);
+	tx_unlock(q);
 }
 
 void vnet_tx_abandon(struct vnet_queue *q)

@@ -267,6 +267,14 @@ static void honest_body(void)
 		interrupt_and_wait();
 	}
 	ping(100);
+	/* What was sent is let go even if nothing happens any more. */
+	receive(make_ping(100));
+	interrupt_and_wait();
+	give(&tx, (uint32_t)take(&tx), 0, 1);
+	HOST_CHECK_EQ(tx.q->inflight, 1);
+	for (unsigned i = 0; i < 100 && __atomic_load_n(&tx.q->inflight, __ATOMIC_RELAXED); i++)
+		thread_sleep_until(clock_ns() + 50 * NSEC_PER_MSEC, false);
+	HOST_CHECK_EQ(tx.q->inflight, 0);
 	HOST_CHECK(!broken_because);
 }
 
