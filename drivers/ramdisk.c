@@ -25,14 +25,20 @@
 #define RAMDISK_MAJOR 1
 #define MAX_DISKS     16
 
-static unsigned latency_us, mbps;
+static unsigned latency_us, mbps, fail_reads, fail_writes;
 PARAM_UINT("ramdisk.latency_us", latency_us, 0, 10000000, PARAM_RW,
 	   "microseconds from the end of a RAM disk's transfer to its completion");
 PARAM_UINT("ramdisk.mbps", mbps, 0, 1000000, PARAM_RW,
 	   "megabytes a second that a RAM disk moves; 0: as fast as memory");
 
+PARAM_UINT("ramdisk.fail_reads", fail_reads, 0, 1000000000, PARAM_RW,
+	   "of a RAM disk's requests to read every Nth fails, on purpose; 0: none");
+PARAM_UINT("ramdisk.fail_writes", fail_writes, 0, 1000000000, PARAM_RW,
+	   "of a RAM disk's requests to write every Nth fails, on purpose; 0: none");
+
 struct ramdisk {
 	struct block_device dev;
+	_Atomic unsigned asked[2];     /* [a] requests to read and to write, for those to fail */
 	_Atomic(struct page *) *pages; /* [a] one per page of the disk; NULL: zeroes */
 	_Atomic uint64_t used;         /* [a] pages of memory taken */
 	struct spinlock lock;
@@ -67,18 +73,31 @@ static struct page *page_of(struct ramdisk *d, uint64_t n)
 	return new;
 }
 
+/* Is @r one of those that are to fail?  A broken disk may have moved some bytes or none: here none. */
+static bool fails(struct ramdisk *d, const struct block_request *r)
+{
+	unsigned every = r->write ? fail_writes : fail_reads;
+
+	return unlikely(every) && atomic_fetch_add_explicit(&d->asked[r->write], 1,
+							    memory_order_relaxed) % every == every - 1;
+}
+
 static void serve(struct ramdisk *d, struct block_request *r)
 {
 	uint64_t n = r->sector / SECTORS_PER_PAGE;
 	int err = 0;
 
+	if (fails(d, r)) {
+		r->done(r, -EIO);
+		return;
+	}
 	for (unsigned i = 0; i < r->nr_pages; i++, n++) {
 		void *mem = page_virt(r->pages[i]);
 		struct page *p = r->write ? page_of(d, n) :
 					    atomic_load_explicit(&d->pages[n], memory_order_acquire);
 
 		if (r->write && !p)
-			err = -EIO;
+			err = -ENOMEM;
 		else if (r->write)
 			copy_page(page_virt(p), mem);
 		else if (p)

@@ -139,6 +139,8 @@ int block_claim(struct block_device *b, void *who, void (*want_sync)(void *who))
 	if (!err) {
 		b->claimed = who;
 		b->want_sync = want_sync;
+		/* An order that skips what could not be written is none. */
+		atomic_store_explicit(&b->mapping.metadata, true, memory_order_relaxed);
 	}
 	mutex_unlock(&b->lock);
 	return err;
@@ -148,6 +150,7 @@ void block_release(struct block_device *b)
 {
 	mutex_lock(&b->lock);
 	b->claimed = NULL;
+	atomic_store_explicit(&b->mapping.metadata, false, memory_order_relaxed);
 	mutex_unlock(&b->lock);
 }
 
@@ -216,9 +219,6 @@ void block_write_run(struct block_device *b, uint64_t block, struct page **pages
 		block_submit(b, &run->req);
 		return;
 	}
-	/* Nothing is lost: they are dirty again; who waits for them is told. */
-	for (unsigned i = 0; i < n; i++) {
-		page_mark_dirty(pages[i]);
+	for (unsigned i = 0; i < n; i++)
 		page_write_done(pages[i], -ENOMEM);
-	}
 }

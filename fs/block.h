@@ -30,7 +30,7 @@ struct block_request {
 	struct page **pages;
 	unsigned nr_pages;
 	bool write;
-	void (*done)(struct block_request *r, int err); /* 0 or -EIO */
+	void (*done)(struct block_request *r, int err); /* 0, -EIO, -ENOMEM */
 	struct list_head link; /* the driver's */
 	uint64_t due;          /* the driver's */
 };

@@ -109,15 +109,14 @@ static ssize_t write_new(struct mapping *m, uint64_t n, size_t off, size_t len,
 		err = k ? 0 : -EFAULT;
 	if (!err) {
 		memset((char *)page_virt(p) + off + k, 0, PAGE_SIZE - off - k);
-		err = page_cache_add(m, n, p);
+		err = page_cache_add_locked(m, n, p);
 	}
 	/* Not the other way round: a place that nothing is written to would show what was there before. */
 	if (!err) {
 		err = m->ops->prepare_write(m, n, false);
-		if (err)
-			mapping_forget(m, n);
-		else
+		if (!err)
 			page_mark_dirty(p);
+		page_cache_added(m, p, err);
 	}
 	if (err)
 		*from = saved;

@@ -153,6 +153,20 @@ int do_symlinkat(const char *target, int dirfd, const char *path)
 	return create_end(&w, d, dir->ops->symlink ? dir->ops->symlink(dir, d, target) : -EPERM);
 }
 
+/* A file that has lost its last name gets no other; one that never had any (O_TMPFILE) does. */
+static int add_link(struct inode *dir, struct dentry *d, struct inode *i)
+{
+	int err = -ENOENT;
+
+	mutex_lock(&i->lock);
+	if (atomic_load_explicit(&i->nlink, memory_order_relaxed) || i->nameless)
+		err = dir->ops->link(dir, d, i);
+	if (!err)
+		i->nameless = false;
+	mutex_unlock(&i->lock);
+	return err;
+}
+
 int do_linkat(int ofd, const char *opath, int nfd, const char *npath, unsigned flags)
 {
 	struct dentry *old, *d;
@@ -180,10 +194,8 @@ int do_linkat(int ofd, const char *opath, int nfd, const char *npath, unsigned f
 		err = -EXDEV;
 	else if (S_ISDIR(old->inode->mode) || !dir->ops->link)
 		err = -EPERM;
-	else if (!atomic_load(&old->inode->nlink) && !(flags & (AT_EMPTY_PATH | AT_SYMLINK_FOLLOW)))
-		err = -ENOENT;
 	else
-		err = dir->ops->link(dir, d, old->inode);
+		err = add_link(dir, d, old->inode);
 	err = create_end(&w, d, err);
 	dentry_put(old);
 	return err;

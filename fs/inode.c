@@ -137,8 +137,8 @@ void super_put(struct super *s)
 {
 	if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	if (s->kill)
-		s->kill(s);
+	if (s->kill && !s->kill(s))
+		return;
 	kfree(s->source);
 	kfree(s->options);
 	call_rcu(&s->rcu, super_free_rcu);

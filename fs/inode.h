@@ -39,6 +39,7 @@ struct inode {
 	_Atomic uint32_t mode;       /* [l] type and permission bits; the type is [I] */
 	_Atomic uint32_t uid, gid;   /* [l] */
 	_Atomic uint32_t nlink;      /* [l] 0: gone when the last reference goes */
+	bool nameless;               /* [l] made by O_TMPFILE and may still get its first name */
 	_Atomic int refs;            /* [a] */
 	uint64_t rdev;               /* [I] */
 	_Atomic loff_t size;         /* [l] bytes */
@@ -103,7 +104,8 @@ struct super {
 	int (*sync)(struct super *s);     /* everything to the store, and wait; NULL: there is none */
 	/* Clean pages, unused inodes go; may be NULL. */
 	void (*drop_caches)(struct super *s, bool pages, bool inodes);
-	void (*kill)(struct super *s);    /* last reference gone: free priv; may be NULL */
+	/* Last reference gone: free priv; may be NULL.  False: somebody has an inode for good, so @s must stay. */
+	bool (*kill)(struct super *s);
 	struct rcu_head rcu;
 };
 

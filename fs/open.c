@@ -250,6 +250,7 @@ static struct file *open_tmpfile(int dirfd, const char *path, unsigned flags, un
 		return ERR_PTR(PTR_ERR(i));
 	}
 	atomic_store_explicit(&i->nlink, 0, memory_order_relaxed);
+	i->nameless = !(flags & O_EXCL);
 	d = dentry_alloc(dir, "#tmpfile", 8);
 	dentry_put(dir);
 	if (!d) {

@@ -262,9 +262,10 @@ static int ramfs_statfs(struct super *s, uint64_t out[6])
 	return 0;
 }
 
-static void ramfs_kill(struct super *s)
+static bool ramfs_kill(struct super *s)
 {
 	kfree(s->priv);
+	return true;
 }
 
 /* "size=N[KMG%]", "mode=OCTAL"; what else Linux knows is accepted and without effect. */

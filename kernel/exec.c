@@ -162,8 +162,10 @@ static void enter_image(struct exec_image *image, struct file *f, const char *fi
 	if (old)
 		vm_put(old);
 	vfork_release(p);
-	if (old_exe)
+	if (old_exe) {
+		file_allow_write(old_exe);
 		fput(old_exe);
+	}
 	kfree(old_cmdline);
 
 	sighand_exec(p);
@@ -214,7 +216,11 @@ static int do_exec(struct file *f, const char *filename, struct exec_args *a)
 	size_t n;
 	char *cmdline = NULL;
 	int err = resolve_scripts(&f, filename, a);
+	bool denied;
 
+	if (!err)
+		err = file_deny_write(f); /* until p->exe is another */
+	denied = !err;
 	if (!err)
 		err = exec_load(f, filename, &image);
 	if (!err)
@@ -232,6 +238,8 @@ static int do_exec(struct file *f, const char *filename, struct exec_args *a)
 		if (image.space)
 			vm_put(image.space);
 		kfree(cmdline);
+		if (denied)
+			file_allow_write(f);
 		fput(f);
 		return err;
 	}

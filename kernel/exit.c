@@ -112,8 +112,10 @@ static void drop_files(struct process *p)
 		files_put(files);
 	if (fs)
 		fs_context_put(fs);
-	if (exe)
+	if (exe) {
+		file_allow_write(exe);
 		fput(exe);
+	}
 	kfree(cmdline);
 }
 

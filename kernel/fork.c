@@ -100,8 +100,10 @@ static void process_drop(struct process *p)
 		files_put(p->files);
 	if (p->fs)
 		fs_context_put(p->fs);
-	if (p->exe)
+	if (p->exe) {
+		file_allow_write(p->exe);
 		fput(p->exe);
+	}
 	cgroup_ns_exit(p);
 	kfree(p->cmdline);
 	process_put(p);
@@ -130,7 +132,7 @@ static struct process *copy_process(struct process *parent, const struct clone *
 	copy_identity(p, parent);
 	cgroup_ns_fork(p, parent, c->flags & CLONE_NEWCGROUP);
 	p->exit_signal = c->exit_signal;
-	if (parent->exe) {
+	if (parent->exe && !file_deny_write(parent->exe)) {
 		file_get(parent->exe);
 		p->exe = parent->exe;
 	}

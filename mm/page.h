@@ -69,6 +69,7 @@ _Static_assert(sizeof(struct page) == 64, "struct page must stay one cache line"
 #define PG_pcp     (1u << 8) /* in a per-CPU list */
 #define PG_writeback (1u << 9) /* on its way to the backing store */
 #define PG_readahead (1u << 10) /* a reader who gets here asks for the next window */
+#define PG_checked (1u << 11) /* its file system has found its bytes to make sense */
 #define PG_referenced (1u << 16) /* used since it came to its list (mm/lru.h) */
 #define PG_again   (1u << 17) /* … and used once more while inactive */
 #define PG_workingset (1u << 19) /* was on the active list once (mm/workingset.c) */

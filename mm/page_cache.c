@@ -88,18 +88,30 @@ int page_cache_place(struct mapping *m, uint64_t n, struct page *p, struct owner
 	return err;
 }
 
-int page_cache_add(struct mapping *m, uint64_t n, struct page *p)
+static int add(struct mapping *m, uint64_t n, struct page *p, uint32_t flags)
 {
 	struct owner *o = current_owner();
 	int err;
 
 	owner_get(o);
-	page_flag_set(p, PG_uptodate);
+	page_flag_set(p, flags);
 	err = page_cache_place(m, n, p, o, 0);
 	owner_put(o);
 	if (!err)
 		lru_add(p);
+	else
+		page_flag_clear(p, flags);
 	return err;
+}
+
+int page_cache_add(struct mapping *m, uint64_t n, struct page *p)
+{
+	return add(m, n, p, PG_uptodate);
+}
+
+int page_cache_add_locked(struct mapping *m, uint64_t n, struct page *p)
+{
+	return add(m, n, p, PG_locked);
 }
 
 void page_mark_dirty(struct page *p)
@@ -130,6 +142,15 @@ static void drop_page(struct mapping *m, struct page *p)
 		count_pages(-1);
 		page_put(p);
 	}
+}
+
+void page_cache_added(struct mapping *m, struct page *p, int err)
+{
+	if (err)
+		drop_page(m, p);
+	else
+		page_flag_set(p, PG_uptodate);
+	page_unlock(p);
 }
 
 #define GATHER 16 /* pages held at once */

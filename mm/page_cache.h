@@ -80,6 +80,7 @@ struct mapping {
 	_Atomic uint64_t nr_writeback; /* [a] pages */
 	_Atomic uint32_t wb_errors;    /* [a] failed write-backs; who calls fsync compares */
 	_Atomic bool mapped_write;     /* [a] somebody may have it mapped writable and shared */
+	_Atomic bool metadata;         /* [a] must be read and written, see page_cache_read() */
 	struct mutex wb_lock;          /* one writer at a time */
 
 	struct list_head dirty_link;   /* [d] */
@@ -129,10 +130,12 @@ static inline void ra_read_up_to(struct ra_state *ra, uint64_t next)
  * @ra: the reader's state; NULL: read just this page
  * @want: pages that the caller is going to read from @n on
  *
- * Missing pages are charged as file pages to the current group.
+ * Missing pages are charged as file pages to the current group; metadata that a process
+ * needs while it is being killed also past the limit, or what it leaves (an unlinked file)
+ * would stay for ever.
  * Context: thread; sleeps.
  * Return: referenced, uptodate page, or ERR_PTR: -EIO (the store), -ENOMEM (no
- * memory or the group's limit), -EINTR (being killed), -ENODATA (beyond the end).
+ * memory or the group's limit), -EINTR (being killed, and @ra given), -ENODATA (beyond the end).
  */
 struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n, unsigned want);
 
@@ -143,9 +146,20 @@ struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n,
  */
 int page_cache_add(struct mapping *m, uint64_t n, struct page *p) __must_check;
 
+/*
+ * The same in two steps, for a page that needs a place in the store before anybody may see
+ * its bytes: after success @p is locked, and page_cache_added() shows it, or takes it out
+ * again (@err), and unlocks it.
+ */
+int page_cache_add_locked(struct mapping *m, uint64_t n, struct page *p) __must_check;
+void page_cache_added(struct mapping *m, struct page *p, int err);
+
 /* Reading of @p has ended: uptodate unless @err; unlocks it and drops the reader's reference. */
 void page_read_done(struct page *p, int err);
-/* Writing of @p has ended; drops the writer's reference. */
+/*
+ * Writing of @p has ended; drops the writer's reference.  After an error the page is not
+ * tried again, unless there just was no memory (-ENOMEM) or it is metadata: it stays dirty.
+ */
 void page_write_done(struct page *p, int err);
 
 /*

@@ -44,9 +44,12 @@ static int start_read(struct mapping *m, uint64_t first, unsigned n, uint64_t ma
 {
 	struct owner *o = current_owner();
 	struct page *run[RUN_PAGES]; /* n is at most that */
-	unsigned k = 0;
+	unsigned k = 0, force = 0;
 	uint64_t i;
 	int err = 0;
+
+	if (atomic_load_explicit(&m->metadata, memory_order_relaxed) && kill_pending(current))
+		force = CHARGE_NOFAIL;
 
 	if (first >= file_pages(m))
 		return -ENODATA;
@@ -59,7 +62,7 @@ static int start_read(struct mapping *m, uint64_t first, unsigned n, uint64_t ma
 		if (!p)
 			break;
 		page_flag_set(p, PG_locked | (i == mark ? PG_readahead : 0));
-		err = page_cache_place(m, i, p, o, i == first ? 0 : CHARGE_NOOOM);
+		err = page_cache_place(m, i, p, o, i == first ? force : CHARGE_NOOOM);
 		if (!err) {
 			run[k++] = p;
 			continue;
@@ -155,7 +158,7 @@ struct page *page_cache_read(struct mapping *m, struct ra_state *ra, uint64_t n,
 		if (!p) {
 			unsigned size = window(ra, n, want);
 
-			if (kill_pending(current))
+			if (ra && kill_pending(current))
 				return ERR_PTR(-EINTR);
 			err = start_read(m, n, size, size_of(ra) ? n + size / 2 : UINT64_MAX);
 			if (err)

@@ -39,8 +39,12 @@ void page_write_done(struct page *p, int err)
 {
 	struct mapping *m = p->mapping; /* stays while the page is under write-back */
 
-	if (err)
+	if (err) {
+		if (err == -ENOMEM ||
+		    atomic_load_explicit(&m->metadata, memory_order_relaxed))
+			page_mark_dirty(p);
 		atomic_fetch_add_explicit(&m->wb_errors, 1, memory_order_relaxed);
+	}
 	/* The mapping may go once nothing of it is on its way: it is not touched after that. */
 	page_flag_wake(p, PG_writeback);
 	writeback_uncount(m, p);

@@ -173,7 +173,12 @@ int tfs_store_bitmap(struct tfs *fs)
 	for (uint64_t b = 0; b < fs->sb.bitmap_blocks; b++) {
 		struct page *p;
 
-		if (!fs->bitmap_dirty[b])
+		bool changed;
+
+		mutex_lock(&fs->alloc_lock);
+		changed = fs->bitmap_dirty[b];
+		mutex_unlock(&fs->alloc_lock);
+		if (!changed)
 			continue;
 		p = tfs_meta_page(fs, fs->sb.bitmap_start + b, true);
 		if (IS_ERR(p))

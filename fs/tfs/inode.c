@@ -173,6 +173,7 @@ static void free_bare(struct inode *i)
 	mapping_destroy(&ti->map);
 	kfree(ti->ext);
 	kfree(ti->lists);
+	tfs_names_free(ti->names);
 	kfree_rcu_obj(&ti->rcu, ti);
 	atomic_fetch_sub_explicit(&fs->live, 1, memory_order_release); /* fs may go now */
 }
@@ -186,6 +187,7 @@ static void publish(struct inode *i)
 		i->pages = ti->map.index;
 		i->mapping = &ti->map;
 	}
+	atomic_store_explicit(&ti->map.metadata, S_ISDIR(i->mode), memory_order_relaxed);
 	set_ops(i);
 }
 
@@ -370,6 +372,14 @@ void tfs_unlinked(struct tfs_inode *ti)
 		inode_put(i);
 }
 
+void tfs_linked(struct tfs_inode *ti)
+{
+	spin_lock(&ti->fs->icache_lock);
+	if (!ti->hashed)
+		remember(ti->fs, ti);
+	spin_unlock(&ti->fs->icache_lock);
+}
+
 /* The slot becomes free: 0, or an error; then the inode stays, without a name, for fsck.tfs. */
 static int clear_slot(struct tfs *fs, uint64_t ino)
 {
@@ -452,12 +462,24 @@ void tfs_icache_shrink(struct tfs *fs, bool pages, bool all)
 	}
 }
 
-void tfs_icache_drain(struct tfs *fs)
+#define DRAIN_NS (20 * NSEC_PER_SEC)
+
+bool tfs_icache_drain(struct tfs *fs)
 {
+	uint64_t end = clock_ns() + DRAIN_NS;
+
 	for (;;) {
+		unsigned live;
+
 		tfs_icache_shrink(fs, true, true);
-		if (!atomic_load_explicit(&fs->live, memory_order_acquire))
-			return;
+		live = atomic_load_explicit(&fs->live, memory_order_acquire);
+		if (!live)
+			return true;
+		if (clock_ns() > end) {
+			pr_err("tfs: %s: %u inodes are still in use: the file system stays in memory",
+			       fs->dev->name, live);
+			return false;
+		}
 		/* The write-back thread holds one for the length of its turn. */
 		thread_sleep_until(clock_ns() + NSEC_PER_MSEC, false);
 	}

@@ -115,20 +115,21 @@ static void free_fs(struct tfs *fs)
 }
 
 /* The last user has gone: everything to the device, and the device to others. */
-static void tfs_kill(struct super *s)
+static bool tfs_kill(struct super *s)
 {
 	struct tfs *fs = tfs_of(s);
+	bool empty = false;
 	int err;
 
 	tfs_stop_thread(fs);
 	err = tfs_sync(fs);
 	if (!err) {
-		tfs_icache_drain(fs); /* unlinked inodes free their blocks on the way */
+		empty = tfs_icache_drain(fs); /* unlinked inodes free their blocks on the way */
 		err = tfs_sync(fs);
 	}
 	if (!err) /* what was freed is in the bitmap only now */
 		err = tfs_sync(fs);
-	if (!err && fs->sb.state == TFS_IN_USE) {
+	if (!err && empty && fs->sb.state == TFS_IN_USE) {
 		mutex_lock(&fs->meta->wb_lock);
 		err = tfs_store_bitmap(fs);
 		err = err ? err : mapping_write_locked(fs->meta, 1, UINT64_MAX);
@@ -139,11 +140,16 @@ static void tfs_kill(struct super *s)
 		pr_err("tfs: %s: not everything could be written (error %d): run fsck.tfs",
 		       fs->dev->name, -err);
 		tfs_forget_dirty(fs);
-		tfs_icache_drain(fs);
+		empty = tfs_icache_drain(fs);
+		/* Nor may the metadata that is left follow in whatever order. */
+		mapping_truncate(fs->meta, 0);
 	}
+	if (!empty) /* nor is the device anybody else's */
+		return false;
 	(void)mapping_shrink(fs->meta);
 	block_release(fs->dev);
 	free_fs(fs);
+	return true;
 }
 
 static void want_sync(void *who)
@@ -216,7 +222,8 @@ static int tfs_mount(struct fs_type *t, const char *source, const char *data, st
 	*out = s;
 	return 0;
 release:
-	tfs_icache_drain(fs);
+	if (!tfs_icache_drain(fs))
+		return err; /* with the device claimed for good */
 	block_release(dev);
 	s->priv = NULL;
 	super_put(s);

@@ -45,7 +45,9 @@ struct page *tfs_meta_page(struct tfs *fs, uint64_t block, bool fresh)
 int tfs_write_super(struct tfs *fs, uint32_t state)
 {
 	struct page *p = tfs_meta_page(fs, 0, false);
+	uint32_t was = fs->sb.state;
 	struct tfs_super *sb;
+	int err;
 
 	if (IS_ERR(p))
 		return (int)PTR_ERR(p);
@@ -56,7 +58,10 @@ int tfs_write_super(struct tfs *fs, uint32_t state)
 	*sb = fs->sb;
 	page_mark_dirty(p);
 	page_put(p);
-	return mapping_write_locked(fs->meta, 0, 0);
+	err = mapping_write_locked(fs->meta, 0, 0);
+	if (err)
+		fs->sb.state = was; /* to be tried again */
+	return err;
 }
 
 /* The next inode of the dirty list, referenced.  One that is being evicted takes itself off. */

@@ -77,6 +77,7 @@ struct tfs_inode {
 	struct list_head dirty;    /* [C] */
 	bool hashed;               /* [C] */
 	uint64_t parent;           /* [i of the parents] directories */
+	struct tfs_names *names;   /* [i] directories of some size, while there is memory for it */
 	struct mutex map_lock;
 	struct tfs_extent *ext;    /* [m] by block */
 	unsigned nr, cap;          /* [m] */
@@ -133,15 +134,46 @@ struct inode *tfs_new_inode(struct super *s, struct inode *dir, unsigned mode, u
 void tfs_dirty(struct tfs_inode *ti);  /* what its slot in the table holds has changed */
 int tfs_store(struct tfs_inode *ti);   /* into the mapping; inode->lock held */
 void tfs_unlinked(struct tfs_inode *ti); /* nlink is 0: it goes with its last user */
+void tfs_linked(struct tfs_inode *ti);   /* about to get a name: the opposite */
 void tfs_evict(struct inode *i);
 void tfs_icache_shrink(struct tfs *fs, bool pages, bool all);
-/* Nobody can find the file system any more: waits until all inodes are gone, stored ones dropped. */
-void tfs_icache_drain(struct tfs *fs);
+/*
+ * Nobody can find the file system any more: drops stored inodes and waits until all are
+ * gone.  False: after 20 s somebody still has one; then the file system must stay.
+ */
+bool tfs_icache_drain(struct tfs *fs) __must_check;
 
 /* dir.c, file.c */
 extern const struct inode_ops tfs_dir_iops, tfs_file_iops, tfs_link_iops, tfs_node_iops;
 extern const struct file_ops tfs_dir_fops, tfs_file_fops;
+
+/* dir_block.c: a directory's inode->lock held; 0 or an error (-EIO, -ENOMEM, -ENOSPC). */
 int tfs_check_block(const char *block); /* entries of a directory's block: 0 or -EIO */
+struct page *tfs_dir_block(struct inode *dir, uint64_t n); /* whose entries can be walked; ERR_PTR */
+int tfs_dir_find(struct inode *dir, const struct dname *name, uint32_t *ino); /* -ENOENT */
+int tfs_dir_count(struct inode *dir, uint32_t ino); /* entries that name @ino, 0: all; or an error */
+int tfs_dir_add(struct inode *dir, const struct dname *name, const struct inode *i);
+int tfs_dir_remove(struct inode *dir, const struct dname *name);
+/* One store of a word puts @i in the place of what @name names. */
+int tfs_dir_replace(struct inode *dir, const struct dname *name, const struct inode *i);
+static inline struct tfs_dirent *tfs_entry(struct page *p, unsigned off)
+{
+	return (struct tfs_dirent *)((char *)page_virt(p) + off);
+}
+static inline uint64_t tfs_dir_blocks(const struct inode *dir)
+{
+	return (uint64_t)dir->size / TFS_BLOCK;
+}
+
+/* names.c: false: no memory; then the table is of no use any more. */
+struct tfs_names *tfs_names_new(void); /* empty; or NULL */
+void tfs_names_free(struct tfs_names *n); /* NULL is fine */
+bool tfs_names_add(struct tfs_names *n, uint32_t hash, uint32_t block);
+void tfs_names_del(struct tfs_names *n, uint32_t hash, uint32_t block); /* one that was added */
+/* The next block that may have such a name; *turn is 0 at first.  False: none. */
+bool tfs_names_next(const struct tfs_names *n, uint32_t hash, unsigned *turn, uint32_t *block);
+bool tfs_names_set_room(struct tfs_names *n, uint32_t block, unsigned bytes);
+uint32_t tfs_names_find_room(const struct tfs_names *n, unsigned bytes); /* a block; or how many there are */
 
 /* sync.c */
 int tfs_sync(struct tfs *fs);

@@ -8,7 +8,7 @@
  * of the block asks that sums be put right afterwards, so that what they protect is
  * reached as well.
  *
- * SOURCES: @fs tests/host/uaccess.c fs/block.c fs/blkdev_file.c fs/cached_file.c fs/tfs/alloc.c fs/tfs/dir.c fs/tfs/extent.c fs/tfs/file.c fs/tfs/inode.c fs/tfs/super.c fs/tfs/sync.c mm/page_cache.c mm/page_lock.c mm/dirty.c mm/readahead.c mm/writeback.c
+ * SOURCES: @fs tests/host/uaccess.c fs/block.c fs/blkdev_file.c fs/cached_file.c fs/tfs/alloc.c fs/tfs/dir.c fs/tfs/dir_block.c fs/tfs/extent.c fs/tfs/file.c fs/tfs/inode.c fs/tfs/names.c fs/tfs/super.c fs/tfs/sync.c mm/page_cache.c mm/page_lock.c mm/dirty.c mm/readahead.c mm/writeback.c
  */
 #include "tests/host/mm_stub.h"
 #include "fs/block.h"

@@ -77,6 +77,56 @@ echo $(($(up) - start)); echo 0 >/proc/sys/tally/ramdisk/mbps
     assert int(out[4]) >= 90  # centiseconds: 8 MiB at 8 MB/s; no upper bound on a loaded machine
 
 
+def test_wide_and_deep(run):
+    """Thousands of names in one directory, found, removed and made again; a chain of directories."""
+    done = run("""
+mkfs.tfs -i 6000 /dev/ram0 >/dev/null && mount -t tfs /dev/ram0 /mnt && mkdir /mnt/w && cd /mnt/w
+i=0; while [ $i -lt 4000 ]; do : >name$i; i=$((i+1)); done
+ls | wc -l; i=0; while [ $i -lt 4000 ]; do rm name$i; i=$((i+3)); done; ls | wc -l
+i=0; while [ $i -lt 4000 ]; do echo $i >name$i; i=$((i+6)); done; ls | wc -l
+echo 3 >/proc/sys/vm/drop_caches; cat name3996; mv name1 name2; ls | wc -l; cat name3 2>&- || echo gone
+cd /mnt; i=0; while [ $i -lt 200 ]; do mkdir d && cd d; i=$((i+1)); done; echo x >x; cd /mnt; find d | wc -l
+cd /; umount /mnt; fsck.tfs /dev/ram0; mount -t tfs /dev/ram0 /mnt; ls /mnt/w | wc -l; rm -r /mnt/w /mnt/d; ls /mnt | wc -l
+umount /mnt; fsck.tfs /dev/ram0
+""", *DISK)
+    assert done.out.split("\n")[:11] == ["4000", "2666", "3333", "3996", "3332", "gone", "201",
+                                         "/dev/ram0: 0 errors", "3332", "0", "/dev/ram0: 0 errors"]
+
+
+def test_device_that_fails(run):
+    """Every third request fails: calls fail, and what is written once it works again is consistent."""
+    done = run(MAKE + r"""
+work() { i=0; while [ $i -lt 40 ]; do
+	mkdir -p d$((i%7)); echo $i >d$((i%7))/f$i; dd if=/bin/busybox of=d$((i%7))/g$i bs=20000 count=3
+	mv d$((i%7))/f$i d$((i%5))/h$i; rm d$((i%7))/g$((i-3)); sync; echo 3 >/proc/sys/vm/drop_caches
+	i=$((i+1)); done >/dev/null 2>&1; }
+fail=/proc/sys/tally/ramdisk/fail
+for kind in reads writes; do
+	echo 3 >${fail}_$kind; work; echo 0 >${fail}_$kind
+	cd /; umount /mnt; fsck.tfs /dev/ram0; mount -t tfs /dev/ram0 /mnt; cd /mnt
+done
+echo whole >kept; sync; echo 1 >${fail}_writes
+work; echo x >y; dd if=y of=y conv=notrunc,fsync 2>/dev/null || echo told
+cd /; umount /mnt; echo 0 >${fail}_writes; fsck.tfs -y /dev/ram0 | grep -c :; fsck.tfs /dev/ram0
+mount -t tfs /dev/ram0 /mnt; cat /mnt/kept
+umount /mnt; echo 1 >${fail}_reads; mount -t tfs /dev/ram0 /mnt 2>/dev/null || echo refused
+""", *DISK, timeout=120)
+    assert done.out.split("\n")[:6] == 2 * ["/dev/ram0: 0 errors"] + [
+        "told", "2", "/dev/ram0: 0 errors", "whole"]  # 2: "was not unmounted" and the sum
+    assert "refused" in done.out
+
+
+def test_program_without_a_name(run):
+    """A program that runs cannot be written; unlinked, it goes with its process, even one that is killed."""
+    done = run(MAKE + """
+cp /bin/busybox /mnt/busybox; /mnt/busybox sleep 100 & sleep 0.3
+(echo x >>/mnt/busybox) 2>/dev/null || echo busy
+rm /mnt/busybox; sync; echo 3 >/proc/sys/vm/drop_caches; kill -9 $!; wait
+cd /; umount /mnt; fsck.tfs /dev/ram0
+""", *DISK)
+    assert done.out.split("\n")[:2] == ["busy", "/dev/ram0: 0 errors"]
+
+
 def test_devices_at_run_time(run):
     done = run("""
 echo 8M >/proc/sys/tally/ramdisk/new; cat /proc/sys/tally/ramdisk/new
