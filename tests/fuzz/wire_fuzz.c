@@ -174,7 +174,8 @@ static void xmit(struct netdev *d, struct pbuf *p)
 		delay += 100;
 		break;
 	case CORRUPT:
-		p->head[p->th + f / 16 % (p->end - p->th)] ^= 1u << f / 16 % 8;
+		if (p->end > p->th) /* later fragments have payload only */
+			p->head[p->th + f / 16 % (p->end - p->th)] ^= 1u << f / 16 % 8;
 		break;
 	case CUT:
 		if (p->len)

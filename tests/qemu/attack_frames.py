@@ -158,7 +158,7 @@ def routers(f):
     packets = []
     for i in range(200):
         if not f.six:
-            packets.append(ARP(op=2, hwsrc=f"02:00:00:02:00:{i & 255:02x}", psrc=f.guest if i % 4 == 0 else f.us,
+            packets.append(ARP(op=2, hwsrc=f"02:00:00:02:00:{i & 255:02x}", psrc=f.guest if i % 4 == 0 else f.peer,
                                hwdst=PEER_MAC, pdst=f.neighbour(i)))
             continue
         prefix = f"fd88:0:0:{i:x}:"
