@@ -189,8 +189,9 @@ class Boot:
                 if not isinstance(record, dict):
                     raise ValueError("not an object")
             except ValueError:
-                print(f"tally: not a record: {line.decode(errors='replace')}", file=sys.stderr)
-                continue
+                if self.started or self.result.exit_status is not None:
+                    print(f"tally: not a record: {line.decode(errors='replace')}", file=sys.stderr)
+                continue  # before, UEFI speaks on every serial port
             if record.get("record") == "exit":
                 self.reported = time.monotonic()
                 self.result.exit_status = record.get("status")
