@@ -108,7 +108,7 @@ struct route_entry {
 #define ROUTE_BOOT     3 /* and what programs set without saying so */
 #define ROUTE_RA       9
 #define NR_ROUTES      64
-#define NR_LEARNT      24 /* of them from advertisements and redirects, at most */
+#define NR_LEARNT      16 /* of them from advertisements, and the same from redirects, at most */
 /* Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM, -ENETUNREACH (gateway). */
 int route_add(const struct route_entry *r);
 /* Removes the first that fits; @gw NULL and @dev NULL: any.  -ESRCH. */

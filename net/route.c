@@ -5,7 +5,7 @@
  * Few entries, so the tables are small arrays that are searched in order.
  * Addresses: writers hold addr_lock, readers none; dev is stored last.  Routes:
  * one array, replaced as a whole, read under RCU.  Those that routers taught us
- * have a life time, are at most NR_LEARNT, and one whose gateway does not answer
+ * have a life time, are at most NR_LEARNT of a kind, and one whose gateway does not answer
  * counts less than any other.
  */
 #include "net/netdev.h"
@@ -288,7 +288,7 @@ static int change_routes(bool (*drop)(const struct route_entry *r, const void *a
 {
 	uint64_t now = clock_ns();
 	struct route_table *old, *new;
-	unsigned learnt = 0;
+	unsigned alike = 0; /* by the same maker as @add */
 	int dropped = 0;
 
 	/* An advertisement comes while packets are processed, where nobody sleeps. */
@@ -305,10 +305,10 @@ static int change_routes(bool (*drop)(const struct route_entry *r, const void *a
 			dropped++;
 		} else if (!r->valid_until || r->valid_until > now) {
 			new->e[new->nr++] = *r;
-			learnt += is_learnt(r);
+			alike += add && r->proto == add->proto;
 		}
 	}
-	if (add && (new->nr == NR_ROUTES || (is_learnt(add) && learnt >= NR_LEARNT))) {
+	if (add && (new->nr == NR_ROUTES || (is_learnt(add) && alike >= NR_LEARNT))) {
 		spin_unlock(&route_lock);
 		kfree(new);
 		return -ENOBUFS;

@@ -17,6 +17,7 @@
 #define RTA_PRIORITY 6
 #define RTA_PREFSRC  7
 #define RTA_METRICS  8
+#define RTA_CACHEINFO 12 /* its third word: ends in so many 1/100 s */
 #define RTA_TABLE    15
 #define RTAX_MTU     2
 #define TABLE_MAIN   254
@@ -40,6 +41,7 @@ struct shown {
 	struct netdev *dev;
 	uint8_t table, proto, scope, type;
 	uint32_t flags;
+	uint64_t valid_until; /* clock_ns; 0: for ever */
 };
 
 static bool put_route(struct nl_buf *b, uint16_t type, const struct shown *s)
@@ -61,13 +63,20 @@ static bool put_route(struct nl_buf *b, uint16_t type, const struct shown *s)
 	nl_put_u32(b, RTA_TABLE, s->table);
 	if (len)
 		nl_put_addr(b, RTA_DST, &net);
-	if (s->metric)
+	if (s->metric || !v4)
 		nl_put_u32(b, RTA_PRIORITY, s->metric);
 	if (!addr_is_any(&s->gw))
 		nl_put_addr(b, RTA_GATEWAY, &s->gw);
 	if (!addr_is_any(&s->src))
 		nl_put_addr(b, RTA_PREFSRC, &s->src);
 	nl_put_u32(b, RTA_OIF, s->dev->index);
+	if (s->valid_until) {
+		uint64_t now = clock_ns();
+		uint32_t cache[8] = { [2] = s->valid_until > now ?
+			(uint32_t)((s->valid_until - now) / (NSEC_PER_SEC / 100)) : 1 };
+
+		nl_put(b, RTA_CACHEINFO, cache, sizeof(cache));
+	}
 	if (s->mtu) {
 		nest = nl_nest(b, RTA_METRICS);
 		nl_put_u32(b, RTAX_MTU, s->mtu);
@@ -94,6 +103,7 @@ bool rtnl_put_route(struct nl_buf *b, uint16_t type, const struct route_entry *r
 			   .table = TABLE_MAIN,
 			   .type = TYPE_UNICAST,
 			   .proto = r->proto,
+			   .valid_until = r->valid_until,
 			   .scope = addr_is_v4(&r->dst) && addr_is_any(&r->gw) ? SCOPE_LINK
 									       : SCOPE_UNIVERSE };
 
@@ -178,7 +188,7 @@ static int lookup(const struct ip_addr *dst, struct nl_buf *b)
 	mtu = ip_path_mtu(rt.dev, dst);
 	if (mtu < rt.dev->mtu)
 		s.mtu = mtu;
-	s.flags = RTM_F_CLONED;
+	s.flags = addr_is_v4(dst) ? RTM_F_CLONED : 0; /* as Linux; busybox falls over it for IPv6 */
 	return put_route(b, RTM_NEWROUTE, &s) ? 0 : -EMSGSIZE;
 }
 
