@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "tests/host/net_stub.h"
+#include "net/dgram.h"
 #include "net/frag.h"
 #include "net/icmp_err.h"
 #include "net/mcast.h"
@@ -25,6 +26,7 @@
 static struct pqueue sent; /* what left through the device; one CPU, no lock */
 static struct ip_addr us, peer;
 static bool v6;
+static uint8_t mark; /* ECN field of packets that are made */
 
 static void dev_xmit(struct netdev *d, struct pbuf *p)
 {
@@ -115,9 +117,9 @@ static struct pbuf *packet(uint8_t proto, const uint8_t *d, unsigned n)
 		p->len = n - head;
 	}
 	if (v6)
-		ipv6_push_header(p, proto, 64, 0);
+		ipv6_push_header(p, proto, 64, mark);
 	else
-		ipv4_push_header(p, proto, 64, 0);
+		ipv4_push_header(p, proto, 64, mark);
 	return p;
 }
 
@@ -139,6 +141,18 @@ static void fragment(const uint8_t *d, unsigned off, unsigned n, bool more, uint
 		ipv4_set_fragment(p, (uint16_t)id, off, more);
 	}
 	netif_rx(p);
+}
+
+static ssize_t send_to(struct sock *s, const union sockaddr_any *to, unsigned n, size_t len)
+{
+	static char payload[70000];
+	union sockaddr_any a = *to;
+	struct iov v = { payload, len };
+	struct iov_iter it;
+	struct sock_msg m = { .it = &it, .nonblock = true, .name = &a, .name_len = n };
+
+	iov_iter_init(&it, &v, 1, false);
+	return s->ops->sendmsg(s, &m);
 }
 
 static struct sock *udp_socket(bool conn)
@@ -391,6 +405,180 @@ static void timeout_body(void)
 		fragment(dgram, 1000, 1491, false, 0x20000);
 		expect_nothing(s);
 		t_close(s);
+	}
+}
+
+/* Contiguous pieces of 1480 bytes up to @end, the last without "more"; @last again @again times. */
+static void pieces(unsigned end, unsigned again, uint32_t id)
+{
+	for (unsigned off = 0; off < end; off += 1480) {
+		unsigned n = min(1480u, end - off);
+
+		for (unsigned i = 0; i <= (off + n == end ? again : 0); i++)
+			fragment(dgram, off, n, off + n < end, id);
+	}
+}
+
+/*
+ * I2: fragments that add up to more than 65535 bytes, exactly that many, and the last one
+ * again, before and after the datagram is whole.  Overlap and holes are in lies_body().
+ */
+static void i2_sizes_body(void)
+{
+	static uint32_t id = 0x30000;
+
+	for (int six = 0; six < 2; six++) {
+		unsigned most = six ? 65535 : 65515; /* bytes behind the network header */
+		struct sock *s;
+
+		family(six);
+		s = udp_socket(false);
+		HOST_CHECK_EQ(sock_setsockopt(s, SOL_SOCKET, SO_RCVBUF, &(int){ 1 << 20 }, 4), 0);
+		make_udp(dgram, most, 7);
+		pieces(most, 2, ++id);
+		expect_datagram(s, most, 7);
+		expect_nothing(s);
+		for (unsigned beyond = 1; beyond < 3000; beyond += 731) {
+			pieces(most + beyond, 0, ++id);
+			expect_nothing(s);
+		}
+		/* The length field says one thing, the last fragment another. */
+		for (unsigned off = 0; off < 64000; off += 1600)
+			fragment(dgram, off, 1600, true, id + 1);
+		fragment(dgram, 65528, 600, false, ++id);
+		expect_nothing(s);
+		t_close(s);
+		pqueue_purge(&sent);
+	}
+}
+
+/*
+ * I2: the time-out and the last fragment meet.  Whatever comes first, the datagram is whole
+ * or gone, and nothing is held in the end.
+ */
+static void i2_race_body(void)
+{
+	HOST_CHECK_EQ(param_set(param_find("net.frag.seconds"), "1"), 0);
+	for (int six = 0; six < 2; six++) {
+		uint32_t id = 0x40000, held;
+		unsigned n, got = 0;
+		struct sock *s;
+
+		family(six);
+		s = udp_socket(false);
+		make_udp(dgram, 2491, 8);
+		for (unsigned i = 0; i < 40; i++) {
+			fragment(dgram, 0, 1000, true, id + i);
+			thread_sleep_until(clock_ns() + 2 * NSEC_PER_MSEC, false);
+		}
+		/* While those expire one after the other, each gets its last fragment. */
+		thread_sleep_until(clock_ns() + 880 * NSEC_PER_MSEC, false);
+		for (unsigned i = 0; i < 40; i++) {
+			fragment(dgram, 1000, 1491, false, id + i);
+			if (t_recv(s, buf, sizeof(buf), MSG_DONTWAIT) >= 0) {
+				HOST_CHECK_EQ(pattern_bad(buf, 2483, 8, 0), 0);
+				got++;
+			}
+			thread_sleep_until(clock_ns() + 3 * NSEC_PER_MSEC, false);
+		}
+		HOST_CHECK(got <= 40);
+		for (unsigned i = 0; i < 400; i++) {
+			frag_usage(&n, &held);
+			if (!n)
+				break;
+			thread_sleep_until(clock_ns() + 10 * NSEC_PER_MSEC, false);
+		}
+		expect_no_memory_held();
+		t_close(s);
+		pqueue_purge(&sent);
+	}
+}
+
+/* A checksum of 0 is none for IPv4 (RFC 768) and wrong for IPv6 (RFC 8200, RFC 6935). */
+static void udp_checksum_body(void)
+{
+	for (int six = 0; six < 2; six++) {
+		struct sock *s;
+
+		family(six);
+		s = udp_socket(false);
+		make_udp(dgram, 200, 9);
+		netif_rx(packet(IPPROTO_UDP, dgram, 200));
+		expect_datagram(s, 200, 9);
+		dgram[6] ^= 0x55;
+		netif_rx(packet(IPPROTO_UDP, dgram, 200));
+		expect_nothing(s);
+		dgram[6] = dgram[7] = 0;
+		netif_rx(packet(IPPROTO_UDP, dgram, 200));
+		if (six)
+			expect_nothing(s);
+		else
+			expect_datagram(s, 200, 9);
+		t_close(s);
+	}
+}
+
+/* A mark on one fragment is a mark on the datagram; beside not-ECT it is a lie (RFC 3168 5.3). */
+static void ecn_body(void)
+{
+	static const struct { uint8_t a, b; int whole, tos; } rows[] = {
+		{ 2, 2, 1, 2 }, { 2, 3, 1, 3 }, { 3, 1, 1, 3 }, { 0, 0, 1, 0 }, { 0, 3, 0, 0 },
+	};
+
+	for (int six = 0; six < 2; six++) {
+		struct sock *s;
+
+		family(six);
+		s = udp_socket(false);
+		make_udp(dgram, 2000, 10);
+		for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+			mark = rows[i].a;
+			fragment(dgram, 0, 1000, true, 0x50000 + i);
+			mark = rows[i].b;
+			fragment(dgram, 1000, 1000, false, 0x50000 + i);
+			mark = 0;
+			if (rows[i].whole) {
+				HOST_CHECK_EQ(dgram_of(s)->queue.first->tos & 3, rows[i].tos);
+				expect_datagram(s, 2000, 10);
+			} else {
+				expect_nothing(s);
+			}
+		}
+		t_close(s);
+	}
+}
+
+/*
+ * What waits for the device is charged to who sent it, each fragment for its part, and comes
+ * back with the packets; SO_SNDBUF limits it, and a closed socket's packets still pay.
+ */
+static void charge_body(void)
+{
+	for (int six = 0; six < 2; six++) {
+		int64_t before = atomic_load(&stub_pages);
+		union sockaddr_any to;
+		struct dgram_sock *d;
+		struct sock *s;
+		unsigned n;
+
+		family(six);
+		s = udp_socket(false);
+		d = dgram_of(s);
+		n = addr_export(s->family, &peer, RPORT, &to);
+		HOST_CHECK_EQ(sock_setsockopt(s, SOL_SOCKET, SO_SNDBUF, &(int){ 20000 }, 4), 0);
+		HOST_CHECK_EQ(send_to(s, &to, n, 30000), 30000);
+		HOST_CHECK_EQ(sent.count, 21);
+		HOST_CHECK(d->wmem >= 30000 && d->wmem < 60000);
+		HOST_CHECK(atomic_load(&stub_pages) - before >= 30000 / (int64_t)PAGE_SIZE);
+		HOST_CHECK_EQ(send_to(s, &to, n, 30000), 30000); /* there was room when it began */
+		HOST_CHECK(!dgram_writable(d));
+		HOST_CHECK_EQ(send_to(s, &to, n, 1), -EAGAIN);
+		pbuf_free(pqueue_pop(&sent));
+		HOST_CHECK_EQ(send_to(s, &to, n, 1), -EAGAIN);
+		t_close(s); /* what it has on its way keeps it */
+		HOST_CHECK(atomic_load(&stub_pages) > before);
+		pqueue_purge(&sent);
+		HOST_CHECK_EQ(atomic_load(&stub_pages), before);
 	}
 }
 
@@ -680,6 +868,26 @@ static void test_timeout(void **state)
 {
 	run(timeout_body);
 }
+static void test_i2_sizes(void **state)
+{
+	run(i2_sizes_body);
+}
+static void test_i2_race(void **state)
+{
+	run(i2_race_body);
+}
+static void test_udp_checksum(void **state)
+{
+	run(udp_checksum_body);
+}
+static void test_ecn(void **state)
+{
+	run(ecn_body);
+}
+static void test_charge(void **state)
+{
+	run(charge_body);
+}
 static void test_extension_headers(void **state)
 {
 	run(extension_headers_body);
@@ -709,6 +917,11 @@ int main(void)
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_timeout),
+		cmocka_unit_test(test_i2_sizes),
+		cmocka_unit_test(test_i2_race),
+		cmocka_unit_test(test_udp_checksum),
+		cmocka_unit_test(test_ecn),
+		cmocka_unit_test(test_charge),
 		cmocka_unit_test(test_extension_headers),
 		cmocka_unit_test(test_errors_in),
 		cmocka_unit_test(test_path_mtu),
