@@ -129,11 +129,18 @@ void virtq_kick(struct virtq *q);
 /* The next buffer the device is done with; NULL: none, or it lied. */
 void *virtq_get(struct virtq *q, uint32_t *len);
 bool virtq_more(const struct virtq *q);
+/* How many buffers the device says it is done with. */
+static inline unsigned virtq_pending(const struct virtq *q)
+{
+	return (uint16_t)(atomic_load_explicit(&q->used->idx, memory_order_relaxed) - q->last_used);
+}
 /**
  * virtq_arm - ask for an interrupt once @after further buffers are done (0: the next one)
  * Return: false if they are done already: look again.
  */
 bool virtq_arm(struct virtq *q, unsigned after);
+/* No interrupt until virtq_arm(); one may be on its way. */
+void virtq_quiet(struct virtq *q);
 /* Room for @parts more without looking for finished buffers? */
 static inline bool virtq_room(const struct virtq *q, unsigned parts)
 {

@@ -4,6 +4,7 @@
 #define DRIVERS_VIRTIO_NET_H
 
 #include "drivers/virtio.h"
+#include "kernel/idle_poll.h"
 #include "kernel/lock.h"
 #include "kernel/timer.h"
 #include "kernel/wait.h"
@@ -79,6 +80,7 @@ struct vnet_queue {
 	unsigned cpu;
 	_Atomic(struct thread *) thread;
 	char name[16];
+	struct idle_poller poller; /* this CPU looks at rx while it idles */
 	/* The thread's. */
 	struct virtq rx;
 	struct vnet_chain *chains, *free_chains; /* where a buffer is several pages */

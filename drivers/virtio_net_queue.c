@@ -14,6 +14,7 @@
 #include "mm/slab.h"
 
 #define RING_LEAST 32u /* entries: the largest packet takes up to 21, either way */
+#define NEAR_PACKETS 2  /* buffers; what they cause is done before long */
 #define RX_BUDGET  64 /* packets between two chances for other threads */
 
 static unsigned ring_size = 256;
@@ -29,6 +30,24 @@ static void interrupt_handler(void *arg)
 		thread_wake(t);
 }
 
+static bool poll_look(struct idle_poller *p)
+{
+	return virtq_more(&container_of(p, struct vnet_queue, poller)->rx);
+}
+
+static void poll_quiet(struct idle_poller *p)
+{
+	virtq_quiet(&container_of(p, struct vnet_queue, poller)->rx);
+}
+
+static void poll_arm(struct idle_poller *p)
+{
+	struct vnet_queue *q = container_of(p, struct vnet_queue, poller);
+
+	if (!virtq_arm(&q->rx, 0))
+		interrupt_handler(q);
+}
+
 static void vnet_thread(void *arg)
 {
 	struct vnet_queue *q = arg;
@@ -37,6 +56,8 @@ static void vnet_thread(void *arg)
 	while (!atomic_load_explicit(&v->vd.broken, memory_order_relaxed)) {
 		int n = 0;
 
+		/* Who is woken by a packet or two may as well run here: this thread sleeps soon. */
+		current->wakes_near = virtq_pending(&q->rx) <= NEAR_PACKETS;
 		while (n < RX_BUDGET && vnet_rx_one(q))
 			n++;
 		gro_flush(&q->gro);
@@ -46,14 +67,17 @@ static void vnet_thread(void *arg)
 			cond_resched();
 			continue;
 		}
+		atomic_store_explicit(&q->poller.asked, false, memory_order_relaxed);
 		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
 		if (virtq_arm(&q->rx, 0)) {
 			/*
 			 * An empty receive ring brings no interrupt: memory may be back a little
 			 * later.
 			 */
+			q->poller.ready = true;
 			schedule_until(q->rx.inflight ? UINT64_MAX
 						      : clock_ns() + 10 * NSEC_PER_MSEC);
+			q->poller.ready = false;
 		}
 		thread_finish_sleep();
 	}
@@ -104,6 +128,10 @@ int vnet_queue_start(struct vnet_queue *q)
 	if (IS_ERR(t))
 		return -ENOMEM;
 	atomic_store_explicit(&q->thread, t, memory_order_release);
+	q->poller.look = poll_look;
+	q->poller.quiet = poll_quiet;
+	q->poller.arm = poll_arm;
+	idle_poll_add(&q->poller, q->cpu);
 	vnet_rx_refill(q);
 	thread_start(t);
 	return 0;

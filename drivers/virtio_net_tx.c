@@ -190,6 +190,8 @@ void vnet_tx_start_many(struct netdev *dev, struct pqueue *list)
 		lost = list->count;
 		pqueue_purge(list);
 	} else {
+		if (!atomic_load_explicit(&q->poller.asked, memory_order_relaxed))
+			atomic_store_explicit(&q->poller.asked, true, memory_order_relaxed);
 		spin_lock(&q->tx_lock);
 		if (q->tx.nr_free < q->tx.size / 2)
 			tx_reclaim(q);

@@ -27,6 +27,7 @@
 #define DESC_WRITE    2
 #define DESC_INDIRECT 4
 #define USED_NO_NOTIFY     1
+#define AVAIL_NO_INTERRUPT 1
 #define NO_SLOT 0xffff
 
 static uint64_t phys(const void *v)
@@ -257,6 +258,14 @@ void *virtq_get(struct virtq *q, uint32_t *len)
 	q->nr_free += s->count;
 	*len = n;
 	return token;
+}
+
+void virtq_quiet(struct virtq *q)
+{
+	if (q->event_idx)
+		atomic_store_explicit(q->used_event, (uint16_t)(q->last_used - 1), memory_order_relaxed);
+	else
+		atomic_store_explicit(&q->avail->flags, AVAIL_NO_INTERRUPT, memory_order_relaxed);
 }
 
 bool virtq_arm(struct virtq *q, unsigned after)

@@ -14,7 +14,7 @@
  * waker pushes and then reads will_look.  Both are sequentially consistent, so
  * one of them sees the other.  The waker that turns 0 into 1 sends the kick.
  *
- * Which CPU a thread goes to: kernel/sched_place.c.
+ * Which CPU a thread goes to: kernel/sched_place.c.  Idling: kernel/sched_idle.c.
  */
 #include "kernel/sched_int.h"
 
@@ -70,8 +70,7 @@ void sched_queue_here(struct thread *t)
 		arm_slice(rq, 0);
 }
 
-/* This CPU, interrupts off.  Return: true if something came. */
-static bool take_inbox(struct run_queue *rq)
+bool sched_take_inbox(struct run_queue *rq)
 {
 	struct thread *t, *ordered = NULL;
 
@@ -98,7 +97,7 @@ static void look_no_more(struct run_queue *rq)
 {
 	if (atomic_load_explicit(&rq->will_look, memory_order_relaxed))
 		atomic_exchange_explicit(&rq->will_look, 0, memory_order_seq_cst);
-	take_inbox(rq);
+	sched_take_inbox(rq);
 }
 
 static void publish_load(struct run_queue *rq)
@@ -115,7 +114,7 @@ static struct thread *pick_next(struct run_queue *rq)
 		t = list_first_entry(&rq->queue, struct thread, run_link);
 		list_del(&t->run_link);
 		rq->nr--;
-		if (likely(sched_is_urgent(t) || sched_allowed_on(t, cpu_id())))
+		if (likely(sched_is_urgent(t) || (sched_allowed_on(t, cpu_id()) && !t->pull)))
 			return t;
 		if (atomic_load_explicit(&t->on_cpu, memory_order_relaxed))
 			rq->misplaced = t; /* the one we switch away from */
@@ -154,38 +153,16 @@ static void account_switch(struct run_queue *rq, struct thread *next, uint64_t n
 {
 	struct thread *prev = rq->curr;
 	sched_switch_fn hook = atomic_load_explicit(&sched_switch_hook, memory_order_relaxed);
+	uint64_t ran = now - atomic_load_explicit(&prev->started_at, memory_order_relaxed);
+	uint64_t turn = atomic_load_explicit(&prev->turn_ns, memory_order_relaxed);
 
-	count_add(&prev->run_ns,
-		  now - atomic_load_explicit(&prev->started_at, memory_order_relaxed));
+	count_add(&prev->run_ns, ran);
+	atomic_store_explicit(&prev->turn_ns, turn - turn / 4 + ran / 4, memory_order_relaxed);
 	atomic_store_explicit(&next->started_at, now, memory_order_relaxed);
 	rq->curr = next;
 	publish_load(rq);
 	if (unlikely(hook))
 		hook(prev, next);
-}
-
-/* Interrupts off before and after.  Halts until something is in the queue or the inbox. */
-static void wait_for_work(struct run_queue *rq)
-{
-	unsigned cpu = cpu_id();
-	_Atomic uint64_t *word = &sched_idle_cpus[cpu / 64];
-	uint64_t bit = 1ULL << (cpu % 64);
-
-	rcu_idle_enter();
-	rq->slice_armed = false;
-	rq->sample_armed = false;
-	timer_set_slice(0);
-	while (!rq->nr) {
-		atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
-		atomic_exchange_explicit(&rq->will_look, 0, memory_order_seq_cst);
-		if (take_inbox(rq))
-			break;
-		arch_idle();
-		irq_disable();
-	}
-	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
-		atomic_fetch_and_explicit(word, ~bit, memory_order_relaxed);
-	rcu_idle_exit();
 }
 
 /*
@@ -198,7 +175,7 @@ static struct thread *idle_in_place(struct run_queue *rq)
 
 	account_switch(rq, rq->idle, clock_ns());
 	do {
-		wait_for_work(rq);
+		sched_wait_for_work(rq);
 		next = pick_next(rq);
 	} while (next == rq->idle && !rq->misplaced);
 	return next;
@@ -212,7 +189,7 @@ void schedule(void)
 	enum put put;
 	uint64_t now;
 
-	take_inbox(rq);
+	sched_take_inbox(rq);
 	atomic_store_explicit(&prev->need_resched, false, memory_order_relaxed);
 	put = put_prev(rq, prev);
 	if (put == PUT_STAYS) {
@@ -301,7 +278,7 @@ void sched_ipi(void)
 		if (unlikely(hook))
 			hook();
 	}
-	take_inbox(rq);
+	sched_take_inbox(rq);
 	if (rq->curr == rq->idle)
 		return; /* the idle loop looks again before it halts */
 	if (!rq->nr && !rq->slice_armed)
@@ -332,7 +309,7 @@ void sched_tick(bool from_user)
 	rq->slice_armed = false;
 	rq->sample_armed = false;
 	sample_time(rq, from_user);
-	take_inbox(rq);
+	sched_take_inbox(rq);
 	if (rq->curr == rq->idle)
 		return;
 	if (!rq->nr)
@@ -370,14 +347,4 @@ void sched_init_cpu(unsigned cpu)
 	rq->idle = t;
 	rq->curr = t;
 	set_current_thread(t);
-}
-
-void sched_idle_loop(void)
-{
-	for (;;) {
-		irq_disable();
-		wait_for_work(&this_cpu(run_queue));
-		irq_enable();
-		schedule();
-	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What kernel/sched.c (queues and switches) and kernel/sched_place.c (who runs where) share. */
+/*
+ * What kernel/sched.c (queues and switches), kernel/sched_place.c (who runs where)
+ * and kernel/sched_idle.c (nothing to run) share.
+ */
 #ifndef KERNEL_SCHED_INT_H
 #define KERNEL_SCHED_INT_H
 
@@ -18,6 +21,11 @@ static inline bool sched_is_urgent(const struct thread *t)
 {
 	return atomic_load_explicit(&t->flags, memory_order_relaxed) & THREAD_F_PINNED;
 }
+
+/* This CPU, interrupts off: what others have pushed is queued.  Return: true if something came. */
+bool sched_take_inbox(struct run_queue *rq);
+/* This CPU, interrupts off before and after.  Halts until something is in the queue or the inbox. */
+void sched_wait_for_work(struct run_queue *rq);
 
 /* This CPU, interrupts off: @t waits for its turn here. */
 void sched_queue_here(struct thread *t);

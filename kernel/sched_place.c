@@ -7,7 +7,8 @@
  * (on_cpu); then it goes into that CPU's inbox, which is looked at only after
  * the switch.
  *
- * Placement: the CPU it ran on if that idles, else an idle CPU near it, else
+ * Placement: the waker's CPU if the waker says that it will sleep soon
+ * (thread.wakes_near) and the thread's turns are short; else the CPU it ran on if that idles, else an idle CPU near it, else
  * the CPU it ran on.  A CPU with more than one thread hands the surplus to idle
  * CPUs at its tick and when it switches, and to less loaded ones at its tick;
  * nobody steals.  How a thread gets into another CPU's inbox is told in
@@ -15,9 +16,16 @@
  */
 #include "kernel/sched_int.h"
 
+#include "kernel/param.h"
+#include "kernel/timer.h"
 #include "kernel/trace.h"
 
+#define FAR_MAX 4u /* wake-ups that another CPU wants a thread for, until it moves there */
 #define BALANCE_LOOKS 64u /* CPUs whose load is read, per tick of a CPU with threads waiting */
+
+static unsigned near_us = 400;
+PARAM_UINT("sched.near_us", near_us, 0, 100000, PARAM_RW,
+	   "a thread whose turns are shorter runs where network input wakes it, microseconds");
 
 _Atomic uint64_t sched_idle_cpus[MAX_CPUS / 64] __cacheline_aligned;
 
@@ -72,48 +80,103 @@ static void push_remote(struct thread *t, unsigned cpu, bool claimed)
 	} while (!atomic_compare_exchange_weak_explicit(&rq->inbox, &head, t, memory_order_seq_cst,
 							memory_order_relaxed));
 	/* @t may run, and end, from here on. */
-	if (claimed || urgent)
+	if (claimed) {
+		if (atomic_exchange_explicit(&rq->will_look, 1, memory_order_seq_cst))
+			return; /* it has not halted yet */
+	} else if (urgent) {
 		atomic_store_explicit(&rq->will_look, 1, memory_order_relaxed);
-	else if (atomic_load_explicit(&rq->will_look, memory_order_seq_cst) ||
-		 !atomic_compare_exchange_strong_explicit(&rq->will_look, &no, 1,
-							  memory_order_seq_cst,
-							  memory_order_relaxed))
+	} else if (atomic_load_explicit(&rq->will_look, memory_order_seq_cst) ||
+		   !atomic_compare_exchange_strong_explicit(&rq->will_look, &no, 1,
+							    memory_order_seq_cst,
+							    memory_order_relaxed)) {
 		return;
+	}
 	count_add(&this_cpu(run_queue).kicks, 1);
 	arch_kick(cpu);
 }
 
-void sched_enqueue(struct thread *t)
+/*
+ * Whoever runs here will sleep in a moment, and @t, which it wakes, has short turns:
+ * then @t runs here next, which is sooner than on another CPU that has to be woken.
+ */
+static bool wants_near(const struct thread *t)
 {
-	bool stays = sched_is_urgent(t) || atomic_load_explicit(&t->on_cpu, memory_order_acquire);
-	unsigned last = atomic_load_explicit(&t->cpu, memory_order_relaxed), cpu = last;
-	bool claimed = (stays || sched_allowed_on(t, last)) && claim_idle(last);
-	irqstate_t irq;
+	return current->wakes_near && !this_cpu(run_queue).nr && sched_allowed_on(t, cpu_id()) &&
+	       atomic_load_explicit(&t->turn_ns, memory_order_relaxed) < near_us * NSEC_PER_USEC;
+}
+
+/* No slice is armed: the thread that runs gives way by itself, at cond_resched() at the latest. */
+static void queue_near(struct thread *t)
+{
+	irqstate_t irq = irq_save();
+
+	atomic_store_explicit(&current->need_resched, true, memory_order_relaxed);
+	list_add_tail(&t->run_link, &this_cpu(run_queue).queue);
+	this_cpu(run_queue).nr++;
+	irq_restore(irq);
+}
+
+/* Chooses a CPU for @t, which is free to move.  Return: true if that CPU idled and is claimed. */
+static bool place(struct thread *t, unsigned last, unsigned *cpu)
+{
 	int idle;
 
-	if (!claimed && !stays) {
-		idle = claim_any_idle(t, last);
-		if (idle >= 0) {
-			cpu = (unsigned)idle;
-			claimed = true;
-		} else if (!sched_allowed_on(t, last)) {
-			cpu = first_allowed(t);
-		}
-		if (cpu != last) {
-			atomic_store_explicit(&t->cpu, cpu, memory_order_relaxed);
-			atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
-		}
+	if (sched_allowed_on(t, last) && claim_idle(last))
+		return true;
+	idle = claim_any_idle(t, last);
+	if (idle >= 0)
+		*cpu = (unsigned)idle;
+	else if (!sched_allowed_on(t, last))
+		*cpu = first_allowed(t);
+	return idle >= 0;
+}
+
+static void moved(struct thread *t, unsigned from, unsigned to)
+{
+	atomic_store_explicit(&t->cpu, to, memory_order_relaxed);
+	atomic_fetch_add_explicit(&t->nr_migrations, 1, memory_order_relaxed);
+	trace(sched_migrate, (uint64_t)t->tid, from, to);
+}
+
+void sched_enqueue(struct thread *t)
+{
+	bool urgent = sched_is_urgent(t);
+	bool on_cpu = atomic_load_explicit(&t->on_cpu, memory_order_acquire);
+	unsigned last = atomic_load_explicit(&t->cpu, memory_order_relaxed), cpu = last;
+	bool claimed, near = !urgent && wants_near(t);
+	irqstate_t irq;
+
+	if (!near) {
+		t->far = 0;
+	} else if (on_cpu && last != cpu_id() && ++t->far >= FAR_MAX) {
+		/* It sleeps on its CPU's stack and must be picked there to be moved. */
+		t->far = 0;
+		t->pull = cpu_id() + 1;
+	}
+	if (urgent || on_cpu) {
+		claimed = claim_idle(last);
+	} else if (near) {
+		cpu = cpu_id();
+		claimed = false;
+	} else if (t->pull) {
+		cpu = sched_allowed_on(t, t->pull - 1) ? t->pull - 1 : first_allowed(t);
+		t->pull = 0;
+		claimed = claim_idle(cpu);
+	} else {
+		claimed = place(t, last, &cpu);
 	}
 	if (cpu != last)
-		trace(sched_migrate, (uint64_t)t->tid, last, cpu);
+		moved(t, last, cpu);
 	trace(sched_wakeup, (uint64_t)t->tid, cpu);
 	if (cpu != cpu_id()) {
 		push_remote(t, cpu, claimed);
-		return;
+	} else if (near && !on_cpu) {
+		queue_near(t);
+	} else {
+		irq = irq_save();
+		sched_queue_here(t);
+		irq_restore(irq);
 	}
-	irq = irq_save();
-	sched_queue_here(t);
-	irq_restore(irq);
 }
 
 bool thread_wake_state(struct thread *t, unsigned state_mask)

@@ -82,6 +82,10 @@ struct thread {
 	_Atomic uint64_t user_ns;  /* [a] of it in user mode (sampled); written by its CPU */
 	_Atomic uint64_t started_at; /* [a] clock_ns() when last switched to; written by its CPU */
 	_Atomic uint64_t nr_switches, nr_migrations;
+	_Atomic uint64_t turn_ns;  /* [a] how long its turns last, lately; written by its CPU */
+	bool wakes_near;           /* [c] it sleeps soon: whom it wakes may run here (sched_place.c) */
+	uint32_t pull;             /* whoever queues it: move it to CPU pull - 1 (sched_place.c) */
+	uint32_t far;              /* its waker: wake-ups in a row that another CPU wanted it for */
 	uint64_t affinity[MAX_CPUS / 64]; /* [a, word-wise] allowed CPUs */
 	pid_t tid;                 /* [I] */
 	char name[16];             /* [c] */

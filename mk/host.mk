@@ -14,7 +14,7 @@
 
 HOST_CC       ?= gcc
 HOST_FLAVOURS ?= plain asan tsan
-HOST_CORE     := $(addprefix kernel/,sched.c sched_place.c sched_times.c thread.c lock.c lock_debug.c \
+HOST_CORE     := $(addprefix kernel/,sched.c sched_idle.c sched_place.c sched_times.c thread.c lock.c lock_debug.c \
 	lockstat.c static_key.c mutex.c rwsem.c wait.c \
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
 
