@@ -75,6 +75,13 @@ void arch_static_key_flip(const struct static_key *key, bool on)
 		if (s->key == key)
 			write_text(s->at, new_byte(s, on, 0));
 	smp_call_all(serialise, NULL);
+	/*
+	 * An emulator (QEMU 7.2) that translated the place while it was written may keep what it
+	 * read before.  Now nobody does so, and another write makes it forget that.
+	 */
+	for_each_site(s)
+		if (s->key == key)
+			write_text(s->at, new_byte(s, on, 0));
 }
 
 bool static_key_trap(struct regs *regs)
