@@ -263,7 +263,7 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 	err = send_begin(tp, nonblock, deadline);
 	if (!err)
 		err = write_error(tp);
-	goal = seg_goal(tp);
+	goal = err ? 0 : seg_goal(tp); /* before a handshake there is no segment size */
 	while (!err && nr) {
 		struct tcp_seg *seg;
 		long n;
