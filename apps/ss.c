@@ -2,7 +2,7 @@
 /*
  * ss: sockets, their queues, memory and owners.
  *
- *	ss [-t] [-u] [-w] [-a | -l] [-n] [-m] [-i] [-p] [-H] [-4 | -6]
+ *	ss [-t] [-u] [-w] [-x] [-a | -l] [-n] [-m] [-i] [-p] [-H] [-4 | -6]
  *
  * Columns and words are those of iproute2's ss; -m adds group:PATH, the memory group
  * that pays for the socket's buffers.  Ports are always numbers.
@@ -186,6 +186,24 @@ static void print_socket(const struct ss_socket *s, void *arg)
 	printf("\n");
 }
 
+static void print_unix(const struct ss_socket *s, void *arg)
+{
+	static const char *const kinds[] = { "u_str", "u_dgr", "raw", "rdm", "u_seq" };
+
+	(void)arg;
+	printf("%-5s %-10s %-6u %-6u %28s %28u",
+	       s->type >= 1 && s->type <= 5 ? kinds[s->type - 1] : "unix",
+	       s->state == SS_LISTEN ? "LISTEN" : s->state == SS_ESTAB ? "ESTAB" : "UNCONN",
+	       s->rqueue, s->wqueue, s->name[0] ? s->name : "*", s->peer);
+	if (show_processes)
+		print_processes(s);
+	if (show_memory && s->has_memory) {
+		printf("\n\t");
+		print_memory(s);
+	}
+	printf("\n");
+}
+
 static int list(int family, int protocol, unsigned states)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -229,13 +247,14 @@ int main(int argc, char **argv)
 	const unsigned connected =
 		all & ~(1u << SS_LISTEN | 1u << SS_CLOSE | 1u << SS_TIME_WAIT | 1u << SS_SYN_RECV);
 	unsigned tcp_states = connected, udp_states = 1u << SS_ESTAB;
-	int tcp = 0, udp = 0, raw = 0, family = 0, c;
+	int tcp = 0, udp = 0, raw = 0, unix_too = 0, family = 0, c;
 
-	while ((c = getopt(argc, argv, "tuwalnmipeoH46")) != -1) {
+	while ((c = getopt(argc, argv, "tuwxalnmipeoH46")) != -1) {
 		switch (c) {
 		case 't': tcp = 1; break;
 		case 'u': udp = 1; break;
 		case 'w': raw = 1; break;
+		case 'x': unix_too = 1; break;
 		case 'a': tcp_states = udp_states = all; break;
 		case 'l':
 			tcp_states = 1u << SS_LISTEN;
@@ -249,19 +268,20 @@ int main(int argc, char **argv)
 		case '6': family = AF_INET6; break;
 		case 'n': case 'e': case 'o': break;
 		default:
-			fprintf(stderr, "usage: ss [-t] [-u] [-w] [-a | -l] [-n] [-m] [-i] [-p] "
+			fprintf(stderr, "usage: ss [-t] [-u] [-w] [-x] [-a | -l] [-n] [-m] [-i] [-p] "
 					"[-H] [-4 | -6]\n");
 			return 2;
 		}
 	}
-	if (!tcp && !udp && !raw)
+	if (!tcp && !udp && !raw && !unix_too)
 		tcp = udp = raw = 1;
 	if (show_processes)
 		read_processes();
 	if (!no_header)
 		printf("%-5s %-10s %-6s %-6s %28s %28s%s\n", "Netid", "State", "Recv-Q", "Send-Q",
 		       "Local Address:Port", "Peer Address:Port", show_processes ? " Process" : "");
-	if ((raw && list(family, SS_RAW, udp_states)) ||
+	if ((unix_too && ss_list_unix(tcp_states | (udp_states & 1u << SS_CLOSE), print_unix, NULL)) ||
+	    (raw && list(family, SS_RAW, udp_states)) ||
 	    (udp && list(family, SS_UDP, udp_states)) || (tcp && list(family, SS_TCP, tcp_states)))
 		return 1;
 	if (show_memory && !no_header)

@@ -107,7 +107,7 @@ void net_init(void)
 	err |= proc_register("tally/net", 0444, show_stats, NULL, NULL);
 	err |= proc_register("net/tcp", 0444, show_tcp, NULL, NULL);
 	err |= proc_register("net/tcp6", 0444, show_tcp, NULL, (void *)1);
-	err |= if_proc_init() | sock_proc_init();
+	err |= if_proc_init() | sock_proc_init() | snmp_proc_init();
 	netlink_init();
 	/* Each counter can be counted by perf. */
 	err |= pmu_register_counters(net_stat_names, "network: see /proc/tally/net", net_stats.v,

@@ -3,6 +3,7 @@
 #include "net/sock_info.h"
 #include "net/dgram.h"
 #include "net/tcp.h"
+#include "net/unix.h"
 
 void sock_meminfo(const struct sock *s, uint32_t m[NR_SKMEM])
 {
@@ -11,7 +12,10 @@ void sock_meminfo(const struct sock *s, uint32_t m[NR_SKMEM])
 	m[SKMEM_SNDBUF] = atomic_load_explicit(&s->sndbuf, memory_order_relaxed);
 	if (s->mem.owner)
 		m[SKMEM_FWD] = (uint32_t)s->mem.credit;
-	if (s->family != AF_INET && s->family != AF_INET6 && s->family != AF_PACKET) {
+	if (s->family == AF_UNIX) {
+		m[SKMEM_RMEM] = atomic_load_explicit(&((const struct unix_sock *)s)->rmem,
+						     memory_order_relaxed);
+	} else if (s->family != AF_INET && s->family != AF_INET6 && s->family != AF_PACKET) {
 		m[SKMEM_RMEM] = s->mem.owner ? (uint32_t)sock_mem_used(&s->mem) : 0;
 	} else if (s->type == SOCK_STREAM) {
 		const struct tcp_sock *tp = (const struct tcp_sock *)s;

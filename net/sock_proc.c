@@ -111,7 +111,8 @@ static unsigned pages(uint64_t bytes)
 static int show_sockstat(struct seq *s, void *arg)
 {
 	struct count tcp = { 0 }, udp = { 0 }, raw = { 0 };
-	struct ep_place start = { 0 };
+	struct count tcp4 = { .family = AF_INET }, udp4 = tcp4, raw4 = tcp4;
+	struct ep_place start = { 0 }, start4 = { 0 };
 	unsigned frags, neighs, waiting;
 	uint64_t waiting_bytes;
 	uint32_t frag_bytes;
@@ -121,13 +122,18 @@ static int show_sockstat(struct seq *s, void *arg)
 	ep_walk(&start, count_connection, &tcp);
 	udp_for_each(count_dgram, &udp);
 	raw_for_each(count_dgram, &raw);
+	/* "inuse" is IPv4's, as in Linux; the others are of both. */
+	listen_walk(count_listener, &tcp4);
+	ep_walk(&start4, count_connection, &tcp4);
+	udp_for_each(count_dgram, &udp4);
+	raw_for_each(count_dgram, &raw4);
 	frag_usage(&frags, &frag_bytes);
 	neigh_usage(&neighs, &waiting, &waiting_bytes);
 	seq_printf(s, "sockets: used %u\n", tcp.n + udp.n + raw.n);
-	seq_printf(s, "TCP: inuse %u orphan 0 tw %u alloc %u mem %u\n", tcp.n, tcp_tw_count(),
+	seq_printf(s, "TCP: inuse %u orphan 0 tw %u alloc %u mem %u\n", tcp4.n, tcp_tw_count(),
 		   tcp.n, pages(tcp.bytes));
-	seq_printf(s, "UDP: inuse %u mem %u\nUDPLITE: inuse 0\nRAW: inuse %u\n", udp.n,
-		   pages(udp.bytes), raw.n);
+	seq_printf(s, "UDP: inuse %u mem %u\nUDPLITE: inuse 0\nRAW: inuse %u\n", udp4.n,
+		   pages(udp.bytes), raw4.n);
 	seq_printf(s, "FRAG: inuse %u memory %u\n", frags, frag_bytes);
 	seq_printf(s, "NEIGH: inuse %u waiting %u memory %llu\n", neighs, waiting,
 		   (unsigned long long)waiting_bytes);

@@ -8,6 +8,7 @@
 #define SS_TCP 6
 #define SS_UDP 17
 #define SS_RAW 255
+#define SS_UNIX 0
 
 /* States as TCP numbers them. */
 enum { SS_ESTAB = 1, SS_SYN_SENT, SS_SYN_RECV, SS_FIN_WAIT1, SS_FIN_WAIT2, SS_TIME_WAIT, SS_CLOSE,
@@ -32,6 +33,9 @@ struct ss_socket {
 	uint32_t memory[9];
 	char group[256], cong[16];
 	struct ss_tcp_info info;
+	int type;      /* AF_UNIX, here and below: SOCK_* */
+	unsigned peer; /* its inode; 0: none */
+	char name[110]; /* abstract names begin with @ */
 };
 
 /**
@@ -40,5 +44,7 @@ struct ss_socket {
  */
 int ss_list(int family, int protocol, unsigned states,
 	    void (*fn)(const struct ss_socket *s, void *arg), void *arg);
+/* The same for AF_UNIX. */
+int ss_list_unix(unsigned states, void (*fn)(const struct ss_socket *s, void *arg), void *arg);
 
 #endif

@@ -96,6 +96,7 @@ struct nl_proto {
 	int (*dump)(struct nl_request *r, struct nl_dump *d);
 };
 extern const struct nl_proto nl_route, nl_sock_diag;
+int unix_diag_dump(struct nl_request *r, struct nl_dump *d); /* for nl_sock_diag */
 
 /* Entries of NETLINK_ROUTE, by file. */
 int rtnl_link_request(struct nl_request *r, struct nl_buf *reply);

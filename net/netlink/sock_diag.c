@@ -235,6 +235,8 @@ static int diag_dump(struct nl_request *r, struct nl_dump *d)
 		       "the request is kept for its filters");
 	if (r->h->type != SOCK_DIAG_BY_FAMILY)
 		return -EOPNOTSUPP;
+	if (r->body_len && r->body[0] == AF_UNIX)
+		return unix_diag_dump(r, d);
 	if (r->body_len < sizeof(*q))
 		return -EINVAL;
 	if (q->family != AF_INET && q->family != AF_INET6 && q->family != AF_UNSPEC)

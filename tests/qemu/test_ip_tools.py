@@ -2,10 +2,19 @@
 """What shows and sets the network: ip, ifconfig, ss, capture, traceroute, arping."""
 
 import base64
+import os
 import re
 import subprocess
+import sys
 
+import pytest
+
+from conftest import OUT, ROOT
 from tapnet import UNTIL_TOLD, needs_tap, tap
+from test_process import build
+
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+from runner import common, deb  # noqa: E402
 
 pytestmark = needs_tap
 
@@ -96,3 +105,48 @@ ip link set eth0 down; ping -c 1 -W 1 192.168.77.1; ip link set eth0 up; ping -c
     assert "Received 1 response" in lines, lines
     assert "Network is unreachable" in lines, lines
     assert "2 packets transmitted, 2 packets received" in lines, lines
+
+
+@pytest.fixture(scope="module", name="iproute2")
+def debian_iproute2():
+    """The namespace has no way to the packages: they come before."""
+    try:
+        deb.archive(("iproute2",), OUT)
+    except common.CannotStart as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("iproute2")
+def test_iproute2():
+    """Debian's ip shows, sets and hears of changes; its ss shows sockets of every kind."""
+    unix = build("unixshow")
+    lines, _ = tap("""
+IP=; for i in /bin/ip /sbin/ip /usr/sbin/ip; do $i -V 2>&1 | grep -q iproute2 && IP=$i; done
+SS=; for s in /bin/ss /usr/bin/ss; do $s -V 2>&1 | grep -q iproute2 && SS=$s; done
+$IP monitor > /tmp/news 2>&1 & sleep 0.5
+$IP addr add 10.9.9.9/24 dev eth0; $IP link set eth0 mtu 1400; $IP route add 10.8.0.0/16 via 192.168.77.1
+$IP neigh add 192.168.77.55 lladdr 02:00:00:00:00:05 dev eth0
+echo SHOWN; $IP addr; $IP -s link; $IP route; $IP -6 route; $IP neigh; $IP route get 10.8.1.1
+$IP -j addr | head -c 60; $IP -br addr
+$IP neigh del 192.168.77.55 dev eth0; $IP route del 10.8.0.0/16; $IP addr del 10.9.9.9/24 dev eth0
+$IP link set eth0 down; $IP link set eth0 up; sleep 0.5
+echo NEWS; cat /tmp/news; kill %1
+/unixshow & nc -l -p 100 > /dev/null & sleep 0.5
+echo SOCKETS; $SS -tlnmip; $SS -xa; $SS -s; ss -xam; kill %1 %2
+""", "true", "--add-deb", "iproute2", "--add", f"{unix}:/unixshow")
+    shown, rest = lines.split("SHOWN\n")[1].split("NEWS\n")
+    news, sockets = rest.split("SOCKETS\n")
+    for text in ("inet 10.9.9.9/24 brd 10.9.9.255 scope global eth0", "mtu 1400", "RX:  bytes packets",
+                 "10.8.0.0/16 via 192.168.77.1 dev eth0", "fd77::/64 dev eth0 proto kernel",
+                 "192.168.77.55 dev eth0 lladdr 02:00:00:00:00:05 PERMANENT",
+                 "10.8.1.1 via 192.168.77.1 dev eth0", '[{"ifindex":1,"ifname":"lo"'):
+        assert text in shown, text + "\n" + lines
+    for text in ("inet 10.9.9.9/24", "10.8.0.0/16 via 192.168.77.1 dev eth0",
+                 "192.168.77.55 dev eth0 lladdr 02:00:00:00:00:05 PERMANENT", "state DOWN"):
+        assert text in news, text + "\n" + lines
+    assert news.count("Deleted") >= 3, lines
+    assert re.search(r"^LISTEN +0 +\d+ +\*:100 .*\n.*skmem:\(r0,", sockets, re.MULTILINE), sockets
+    assert re.search(r"^u_str +LISTEN +0 +5 +/tmp/s ", sockets, re.MULTILINE), sockets
+    assert re.search(r"^u_dgr +UNCONN .*@abs ", sockets, re.MULTILINE), sockets
+    assert len(re.findall(r"^u_str +ESTAB +[1-9]\d* ", sockets, re.MULTILINE)) == 2, sockets
+    assert "TCP:   1 (estab 0, closed 0" in sockets, sockets
