@@ -211,6 +211,19 @@ bool tcp_tw_reusable(const struct ep *e)
 											  TW_REUSE_AFTER_NET);
 }
 
+/* The peer's last FIN has come again: he waits from now on, and so do we (RFC 9293 section 3.10.7.4). */
+static void tw_restart(struct tcp_tw *tw)
+{
+	struct tw_cpu *c = &per_cpu(tw_cpu, tw->cpu);
+
+	spin_lock(&c->lock);
+	if (!list_empty(&tw->link)) {
+		tw->expires_ns = clock_ns() + TCP_TIMEWAIT;
+		list_move_tail(&tw->link, &c->list); /* which stays in order of expiry */
+	}
+	spin_unlock(&c->lock);
+}
+
 void tcp_tw_input(struct ep *e, struct pbuf *p)
 {
 	struct tcp_tw *tw = ep_tw(e);
@@ -232,6 +245,8 @@ void tcp_tw_input(struct ep *e, struct pbuf *p)
 			return;
 		}
 	}
+	if ((f & TH_FIN) && p->tcp.seq + p->len + 1 == tw->rcv_nxt)
+		tw_restart(tw);
 	/* Old data, a repeated FIN or SYN: say where we were. A bare acknowledgement needs no answer. */
 	if ((f & (TH_SYN | TH_FIN)) || p->len || p->tcp.seq != tw->rcv_nxt)
 		tcp_reply_ack(p, tw->snd_nxt, tw->rcv_nxt, 0, tw->opts & TCP_OPT_TS, tw->ts_recent);

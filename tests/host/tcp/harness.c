@@ -58,6 +58,7 @@ void h_peer_init(struct h_peer *h, uint16_t port)
 	h->addr = h_v6 ? addr_from_v6(b6) : addr_from_v4(b4);
 	h->port = port;
 	h->lport = H_PORT;
+	h->to = h_us;
 	h->wnd = 65535;
 	h->tsval = 1000;
 	h->mss = 1000;
@@ -189,7 +190,7 @@ static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsign
 
 	HOST_CHECK(p);
 	p->src = h->addr;
-	p->dst = h_us;
+	p->dst = h->to;
 	p->dev = &dev;
 	p->th = p->start;
 	t = pbuf_put(p, hlen);
@@ -202,6 +203,7 @@ static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsign
 	sum = pbuf_csum(p, proto);
 	if (proto == IPPROTO_ICMP) /* no pseudo-header */
 		sum = csum_fold((uint16_t)~sum + (uint32_t)csum_fold(csum_pseudo(&p->src, &p->dst, hlen + len, proto)));
+	sum ^= h->bad_sum;
 	memcpy(t + csum_at, &sum, 2);
 	if (h_v6)
 		ipv6_push_header(p, proto, 64, h->tos);

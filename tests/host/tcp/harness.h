@@ -37,6 +37,8 @@ struct h_peer {
 	unsigned nr_sack;        /* blocks in what he sends, until set to 0 */
 	uint32_t sack[4][2];
 	uint16_t urg;            /* urgent pointer */
+	struct ip_addr to;       /* where his packets go: us */
+	bool bad_sum;            /* their checksum is wrong */
 	unsigned delay_ms;       /* until he answers our SYN-ACK in h_established() */
 };
 extern struct ip_addr h_us;
