@@ -54,7 +54,7 @@ static int vnet_setup(struct vnet *v)
 {
 	uint64_t want = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VNET_F_MAC | VNET_F_MTU |
 			VNET_F_STATUS | VNET_F_MRG_RXBUF | VNET_F_CTRL_VQ | VNET_F_CTRL_RX |
-			VNET_F_MQ | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS;
+			VNET_F_MQ | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS | VNET_F_CTRL_MAC_ADDR;
 	uint64_t offered = virtio_offered(&v->vd);
 	unsigned device_pairs = 1;
 	int err;
@@ -71,7 +71,8 @@ static int vnet_setup(struct vnet *v)
 			want |= VNET_F_GUEST_TSO4 | VNET_F_GUEST_TSO6;
 	}
 	if (!(offered & VNET_F_CTRL_VQ))
-		want &= ~(VNET_F_MQ | VNET_F_CTRL_RX | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS);
+		want &= ~(VNET_F_MQ | VNET_F_CTRL_RX | VNET_F_GUEST_ANNOUNCE |
+			  VNET_F_CTRL_GUEST_OFFLOADS | VNET_F_CTRL_MAC_ADDR);
 	err = virtio_accept(&v->vd, want);
 	if (err)
 		return err;
@@ -138,6 +139,9 @@ static void vnet_describe(struct vnet *v)
 		d->features |= NETDEV_TSO6;
 	d->start = vnet_tx_start;
 	d->start_many = vnet_tx_start_many;
+	d->mtu_max = d->mtu;
+	if (f & VNET_F_CTRL_MAC_ADDR)
+		d->set_mac = vnet_set_mac;
 	d->priv = v;
 	atomic_store_explicit(&d->carrier, !(f & VNET_F_STATUS) || (virtio_config16(&v->vd, CONFIG_STATUS) & STATUS_LINK_UP),
 			      memory_order_relaxed);

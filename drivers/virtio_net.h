@@ -26,6 +26,7 @@
 #define VNET_F_CTRL_VQ    (1ULL << 17)
 #define VNET_F_CTRL_RX    (1ULL << 18)
 #define VNET_F_GUEST_ANNOUNCE (1ULL << 21)
+#define VNET_F_CTRL_MAC_ADDR (1ULL << 23)
 #define VNET_F_MQ         (1ULL << 22)
 
 /* Configuration: offsets, and bits of the status. */
@@ -39,6 +40,8 @@
 #define CTRL_RX 0
 #define CTRL_RX_PROMISC  0
 #define CTRL_RX_ALLMULTI 1
+#define CTRL_MAC 1
+#define CTRL_MAC_ADDR_SET 1
 #define CTRL_ANNOUNCE 3
 #define CTRL_ANNOUNCE_ACK 0
 #define CTRL_MQ 4
@@ -135,6 +138,7 @@ void vnet_shut_down(struct vnet *v); /* the device is broken: no link, threads e
 /* Commands and events (virtio_net_ctrl.c). */
 /* One command to the control queue; waits, bounded.  Return: 0, -EIO, -ETIMEDOUT. */
 int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *data, unsigned n);
+int vnet_set_mac(struct netdev *dev, const uint8_t *mac); /* netdev.set_mac */
 /* Lets the device merge received segments, or not; nothing happens if that is not negotiable. */
 void vnet_set_lro(struct vnet *v, bool on);
 void vnet_config_interrupt(void *v);

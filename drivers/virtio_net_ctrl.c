@@ -52,6 +52,19 @@ int vnet_command(struct vnet *v, uint8_t class, uint8_t cmd, const void *data, u
 	return err;
 }
 
+int vnet_set_mac(struct netdev *dev, const uint8_t *mac)
+{
+	struct vnet *v = dev->priv;
+	int err;
+
+	mutex_lock(&v->ctrl_lock);
+	err = command(v, CTRL_MAC, CTRL_MAC_ADDR_SET, mac, 6);
+	if (!err)
+		memcpy(dev->mac, mac, 6);
+	mutex_unlock(&v->ctrl_lock);
+	return err == -ETIMEDOUT ? -EIO : err;
+}
+
 void vnet_set_lro(struct vnet *v, bool on)
 {
 	/* The bits of offloads are those of the features. */

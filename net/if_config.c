@@ -5,7 +5,7 @@
 #include "kernel/errno.h"
 
 #define MTU_MIN 576u  /* what every IPv4 host takes (RFC 791) */
-#define MTU_MAX 1500u
+#define MTU_MAX 1500u /* unless the device says more */
 
 unsigned netdev_flags(const struct netdev *dev)
 {
@@ -38,10 +38,27 @@ int netdev_set_up(struct netdev *dev, bool up)
 
 int netdev_set_mtu(struct netdev *dev, unsigned mtu)
 {
-	if (dev->loopback || mtu < MTU_MIN || mtu > MTU_MAX)
+	if (dev->loopback || mtu < MTU_MIN || mtu > max(dev->mtu_max, MTU_MAX))
 		return -EINVAL;
 	dev->mtu = mtu;
 	net_event_link(dev);
+	return 0;
+}
+
+int netdev_set_mac(struct netdev *dev, const uint8_t *mac)
+{
+	static const uint8_t none[6];
+	int ret;
+
+	if (!dev->set_mac)
+		return -EOPNOTSUPP;
+	if ((mac[0] & 1) || !memcmp(mac, none, 6))
+		return -EADDRNOTAVAIL;
+	ret = dev->set_mac(dev, mac);
+	if (ret)
+		return ret;
+	net_event_link(dev);
+	ether_announce(dev); /* neighbours still send to the old one */
 	return 0;
 }
 

@@ -59,6 +59,7 @@ struct abi_in6_rtmsg {
 #define SIOCGIFMETRIC  0x891d
 #define SIOCGIFMTU     0x8921
 #define SIOCSIFMTU     0x8922
+#define SIOCSIFHWADDR  0x8924
 #define SIOCGIFHWADDR  0x8927
 #define SIOCGIFINDEX   0x8933
 #define SIOCDIFADDR    0x8936
@@ -342,6 +343,8 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 	case SIOCGIFTXQLEN:
 		r->value = 1000;
 		return 0;
+	case SIOCSIFHWADDR:
+		return r->hw[0] == 1 && !r->hw[1] ? netdev_set_mac(dev, (const uint8_t *)r->hw + 2) : -EINVAL;
 	case SIOCGIFHWADDR: /* ARPHRD_LOOPBACK 772, ARPHRD_ETHER 1 */
 		memset(r->hw, 0, sizeof(r->hw));
 		r->hw[0] = dev->loopback ? 0x04 : 1;
@@ -366,6 +369,7 @@ static bool changes(unsigned cmd)
 	case SIOCSIFBRDADDR:
 	case SIOCSIFNETMASK:
 	case SIOCSIFMTU:
+	case SIOCSIFHWADDR:
 	case SIOCDIFADDR:
 	case SIOCSARP:
 	case SIOCDARP:

@@ -21,7 +21,13 @@ struct netdev {
 	void (*xmit)(struct netdev *dev, struct pbuf *p);
 	void *priv;
 	/* Ethernet devices (net/ether.h); all zero elsewhere. */
+	/*
+	 * The address changes by one writer at a time (the driver's lock); who sends or compares at that
+	 * moment may see half of either, as if the frame had been lost.
+	 */
 	uint8_t mac[6];
+	unsigned mtu_max; /* what netdev_set_mtu() may go up to; 0: 1500 */
+	int (*set_mac)(struct netdev *dev, const uint8_t *mac); /* 0 or -errno; may sleep; NULL: it can't */
 	/* What routers advertise (net/nd_router.c); plain words, 0: they do not. */
 	uint8_t hop_limit;
 	uint32_t reachable_ms, retrans_ms, mtu6;

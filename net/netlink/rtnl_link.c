@@ -119,8 +119,13 @@ int rtnl_link_request(struct nl_request *r, struct nl_buf *reply)
 		return -EOPNOTSUPP;
 	if (!dev) /* devices are not made here */
 		return r->h->flags & NLM_F_CREATE ? -EOPNOTSUPP : -ENODEV;
-	if (r->attr[IFLA_ADDRESS])
-		return -EOPNOTSUPP;
+	if (r->attr[IFLA_ADDRESS]) {
+		if (nl_len(r->attr[IFLA_ADDRESS]) != 6)
+			return -EINVAL;
+		ret = netdev_set_mac(dev, nl_data(r->attr[IFLA_ADDRESS]));
+		if (ret)
+			return ret;
+	}
 	ret = nl_u32(r, IFLA_MTU, &mtu);
 	if (!ret && mtu)
 		ret = netdev_set_mtu(dev, mtu);

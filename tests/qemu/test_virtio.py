@@ -298,6 +298,17 @@ def test_link_down_and_up(tmp_path):
     assert "lease has ended" not in log
 
 
+def test_hardware_address(run):
+    """Changed while the device is in use; whoever sent to the old one learns of it."""
+    done = run("ping -c 1 10.0.2.2 | grep received; ip link set eth0 address 52:54:00:aa:bb:cc; ip link show eth0;"
+               "ping -c 2 10.0.2.2 | grep received; ip link set eth0 address 03:00:00:00:00:01 || echo refused;"
+               "ifconfig eth0 hw ether 52:54:00:aa:bb:cd; ifconfig eth0; ping -c 2 10.0.2.2 | grep received",
+               "--net", "user")
+    assert done.status == 0, done.out
+    assert "52:54:00:aa:bb:cc" in done.out and "52:54:00:AA:BB:CD" in done.out and "refused" in done.out
+    assert "1 packets received" in done.out and done.out.count("2 packets received") == 2
+
+
 def test_announcements(tmp_path):
     """Who is on the wire hears of us when the link comes back, and when a migration has ended."""
     ours, theirs = tmp_path / "guest.sock", tmp_path / "test.sock"
