@@ -100,6 +100,7 @@ struct vnet_queue {
 	struct pqueue sent;   /* paid packets that the device is done with; freed without tx_lock */
 	unsigned nr_paid;     /* packets in slots that somebody is charged for */
 	struct timer collect; /* while the device has something: looks whether it is done */
+	bool congested;       /* counted in netdev.congested */
 	bool collect_soon;    /* the timer is set for what is charged */
 };
 

@@ -12,6 +12,7 @@
 #include "drivers/virtio_net.h"
 
 #define TX_BACKLOG 4096 /* packets that wait for room; their payload is charged to who sent it */
+#define TX_CONGESTED (TX_BACKLOG / 8) /* as many waiting make TCP reduce its windows */
 #define COLLECT_NS NSEC_PER_MSEC
 #define TIDY_NS    (500 * NSEC_PER_MSEC) /* pages that nobody is charged for are not kept for ever either */
 
@@ -118,6 +119,22 @@ static bool tx_put(struct vnet_queue *q, struct pbuf *p)
 	return true;
 }
 
+/* tx_lock held: says whether much waits; less than half of it before that is over. */
+static void tell_congested(struct vnet_queue *q)
+{
+	unsigned n = q->backlog.count;
+
+	if (likely(!q->congested && n < TX_CONGESTED))
+		return;
+	if (!q->congested) {
+		q->congested = true;
+		atomic_fetch_add_explicit(&q->v->dev.congested, 1, memory_order_relaxed);
+	} else if (n < TX_CONGESTED / 2) {
+		q->congested = false;
+		atomic_fetch_sub_explicit(&q->v->dev.congested, 1, memory_order_relaxed);
+	}
+}
+
 /* tx_lock held: moves the backlog into the ring as far as it goes. */
 static void tx_push(struct vnet_queue *q)
 {
@@ -133,6 +150,7 @@ static void tx_push(struct vnet_queue *q)
 			q->backlog.count--;
 		}
 		virtq_kick(&q->tx);
+		tell_congested(q);
 		if (!q->backlog.first)
 			return;
 		/* Full: an interrupt when half of it is done. */

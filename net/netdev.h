@@ -34,6 +34,7 @@ struct netdev {
 	bool no_autoconf; /* routers' prefixes bring no addresses: its link-local one is taken */
 	unsigned features; /* NETDEV_*; constant once registered */
 	_Atomic bool carrier; /* the link is there */
+	_Atomic unsigned congested; /* queues in which much waits: TCP slows down before packets are dropped */
 	void (*start)(struct netdev *dev, struct pbuf *p); /* sends a complete frame; consumes, never sleeps */
 	void (*start_many)(struct netdev *dev, struct pqueue *q); /* the same for frames of one flow; or NULL */
 	_Atomic uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_dropped, tx_dropped;

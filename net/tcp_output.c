@@ -140,6 +140,10 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 	tcp_retransmit(tp, now);
 	if (tp->tx_next && tp->snd_una == tp->snd_nxt)
 		idle_restart(tp, now);
+	/* Much waits in front of the device: as if the network had marked it (once a round trip). */
+	if (tp->tx_next && tp->dev && tp->ca == CA_OPEN && !tp->loopback &&
+	    unlikely(atomic_load_explicit(&tp->dev->congested, memory_order_relaxed)) && tp->snd_una != tp->snd_nxt)
+		tcp_enter_cwr(tp);
 	while ((s = tp->tx_next)) {
 		uint32_t flight = tcp_pipe(tp), cw, wnd, room, len;
 
