@@ -192,8 +192,10 @@ def test_nc_half_close(lan, address):
     time.sleep(0.3)  # until the next nc listens
 
 
-@pytest.mark.parametrize("options", ["", "-R", "--bidir", "-P 4", "-P 4 -R", "-u -b 50M", "-u -b 50M -R",
-                                     "-Z", "-N -w 64K", "-6", "-6 -R", "-6 -u -b 20M"])
+@pytest.mark.parametrize("options", ["", "-R", "--bidir", "-P 8", "-P 8 -R", "-u -b 50M",
+                                     "-u -b 50M -R", "-u -b 0", "-u -b 0 -R", "-u --bidir -b 20M",
+                                     "-Z", "-Z -R", "-N -w 64K", "-6", "-6 -R", "-6 --bidir",
+                                     "-6 -u -b 20M", "-6 -u -b 0 -R"])
 def test_iperf3(lan, options):
     need("iperf3")
     server = GUEST6 if "-6" in options else GUEST4
@@ -201,7 +203,7 @@ def test_iperf3(lan, options):
         done = subprocess.run(lan.inside("iperf3", "-J", "-c", server, "-t", "1", *options.split()),
                               capture_output=True, text=True, check=False, timeout=60)
         out = json.loads(done.stdout)
-        if "unable to connect" not in out.get("error", ""):
+        if not re.search("unable to connect|reset by peer|busy", out.get("error", "")):
             break
         time.sleep(0.3)
     assert "error" not in out, out["error"]
@@ -209,9 +211,9 @@ def test_iperf3(lan, options):
     if "-u" in options:
         assert end["sum"]["packets"] > 100
     else:
-        assert end["sum_received"]["bytes"] > 1_000_000
+        assert end["sum_received"]["bytes"] > 100_000
         if "--bidir" in options:
-            assert end["sum_received_bidir_reverse"]["bytes"] > 1_000_000
+            assert end["sum_received_bidir_reverse"]["bytes"] > 100_000
 
 
 @pytest.mark.parametrize("options", ["", "-R", "-u -b 20M", "-6 -P 3"])
@@ -298,3 +300,17 @@ def test_nmap(lan):
     assert re.search(r"80/tcp +open +http +nginx", out)
     assert re.search(r"6379/tcp +open +redis +Redis key-value store 7", out)
     assert re.search(r"9/tcp +closed", out)
+
+
+@pytest.mark.parametrize("options, right", [
+    ("-sS -p 1-1000", r"80/tcp +open +http"),
+    ("-sU -p 7,9,53,67,123,161 --max-retries 1", r"9/udp +closed +discard"),
+    ("-sF -p 80,81", r"80/tcp +open\|filtered http\n81/tcp +closed"),
+    ("-O --osscan-limit -p 80,81", r"80/tcp +open +http"),
+    ("-sO -p 1,2,6,17,132", r"132 +closed +sctp"),
+])
+def test_nmap_scans(lan, options, right):
+    """Scans of each kind: right answers, and nothing for the kernel to complain about."""
+    need("nmap")
+    out = lan.text("nmap", "-n", "-T4", "-Pn", *options.split(), GUEST4, timeout=120)
+    assert re.search(right, out), out
