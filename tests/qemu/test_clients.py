@@ -88,10 +88,13 @@ class Lan:
         with open(site, "w", encoding="utf-8") as f:
             f.write(NGINX)
         self.guest = subprocess.Popen(
-            self.inside(TALLY, "run", "--smp", "2", "--mem", "1G", "--net", "tap:t0", "--timeout", "300",
+            self.inside(TALLY, "run", "--smp", "2", "--mem", "1G", "--net", "tap:t0",
+                        "--timeout", "300",
                         *(word for name in PACKAGES for word in ("--add-deb", name)),
-                        "--add", f"{path}:/root/file", "--add", f"{site}:/etc/nginx/conf.d/test.conf",
-                        "--append", f"ip={GUEST4}::{HOST4}:255.255.255.0::eth0:off", "--log", self.log,
+                        "--add", f"{path}:/root/file",
+                        "--add", f"{site}:/etc/nginx/conf.d/test.conf",
+                        "--append", f"ip={GUEST4}::{HOST4}:255.255.255.0::eth0:off",
+                        "--log", self.log,
                         "--exec", GUEST),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             cwd=ROOT)
@@ -110,7 +113,8 @@ class Lan:
     def run(self, *argv, timeout=60, status=0, data=None):
         """A client's standard output."""
         done = subprocess.run(self.inside(*argv), capture_output=True, timeout=timeout, check=False,
-                              stdin=subprocess.DEVNULL if data is None else None, input=data, cwd=ROOT)
+                              stdin=subprocess.DEVNULL if data is None else None, input=data,
+                              cwd=ROOT)
         assert done.returncode == status, (done.stdout + done.stderr).decode(errors="replace")
         return done.stdout
 
@@ -121,7 +125,8 @@ class Lan:
         """Lines of the kernel's log that a healthy run does not have."""
         with open(self.log, encoding="utf-8", errors="replace") as f:
             return [line for line in f if "parameters:" not in line and re.search(
-                r"not implemented|no system call|WARN|BUG|panic|leak|out of memory|fault|stuck|bad ",
+                r"not implemented|no system call|WARN|BUG|panic|leak|out of memory|fault|stuck|"
+                r"bad ",
                 line)]
 
     def stop(self):
@@ -229,7 +234,8 @@ def test_iperf3_from_guest(lan, options):
         server.terminate()
 
 
-SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})?'
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)'
+                    r'(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)+)\})?'
                     r' (NaN|[+-]Inf|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
 
 
@@ -257,7 +263,8 @@ def test_metrics(lan):
     head = lan.text("curl", "-sSI", f"http://{GUEST4}:9100/metrics")
     assert head.startswith("HTTP/1.1 200 OK") and "text/plain; version=0.0.4" in head
     metrics = parse_metrics(lan.text("curl", "-sS", f"http://[{GUEST6}]:9100/metrics"))
-    assert {'group="/"', 'group="/shop"', 'group="/shop/web"'} <= set(metrics["tally_group_processes"])
+    groups = set(metrics["tally_group_processes"])
+    assert {'group="/"', 'group="/shop"', 'group="/shop/web"'} <= groups
     assert metrics["tally_group_memory_bytes"]['group="/shop"'] == 0
     assert metrics["tally_group_memory_max_bytes"]['group="/shop"'] == float("inf")
     assert 'group="/shop",key="sock"' in metrics["tally_group_memory_stat"]

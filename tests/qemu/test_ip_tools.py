@@ -124,7 +124,8 @@ def test_iproute2():
 IP=; for i in /bin/ip /sbin/ip /usr/sbin/ip; do $i -V 2>&1 | grep -q iproute2 && IP=$i; done
 SS=; for s in /bin/ss /usr/bin/ss; do $s -V 2>&1 | grep -q iproute2 && SS=$s; done
 $IP monitor > /tmp/news 2>&1 & sleep 0.5
-$IP addr add 10.9.9.9/24 dev eth0; $IP link set eth0 mtu 1400; $IP route add 10.8.0.0/16 via 192.168.77.1
+$IP addr add 10.9.9.9/24 dev eth0; $IP link set eth0 mtu 1400
+$IP route add 10.8.0.0/16 via 192.168.77.1
 $IP neigh add 192.168.77.55 lladdr 02:00:00:00:00:05 dev eth0
 echo SHOWN; $IP addr; $IP -s link; $IP route; $IP -6 route; $IP neigh; $IP route get 10.8.1.1
 $IP -j addr | head -c 60; $IP -br addr
@@ -136,8 +137,9 @@ echo SOCKETS; $SS -tlnmip; $SS -xa; $SS -s; ss -xam; kill %1 %2
 """, "true", "--add-deb", "iproute2", "--add", f"{unix}:/unixshow")
     shown, rest = lines.split("SHOWN\n")[1].split("NEWS\n")
     news, sockets = rest.split("SOCKETS\n")
-    for text in ("inet 10.9.9.9/24 brd 10.9.9.255 scope global eth0", "mtu 1400", "RX:  bytes packets",
-                 "10.8.0.0/16 via 192.168.77.1 dev eth0", "fd77::/64 dev eth0 proto kernel",
+    for text in ("inet 10.9.9.9/24 brd 10.9.9.255 scope global eth0", "mtu 1400",
+                 "RX:  bytes packets", "10.8.0.0/16 via 192.168.77.1 dev eth0",
+                 "fd77::/64 dev eth0 proto kernel",
                  "192.168.77.55 dev eth0 lladdr 02:00:00:00:00:05 PERMANENT",
                  "10.8.1.1 via 192.168.77.1 dev eth0", '[{"ifindex":1,"ifname":"lo"'):
         assert text in shown, text + "\n" + lines
