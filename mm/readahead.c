@@ -15,6 +15,7 @@
  */
 #include "mm/dirty.h"
 #include "mm/lru.h"
+#include "mm/psi.h"
 #include "kernel/process.h"
 #include "kernel/rcu.h"
 
@@ -129,10 +130,23 @@ static void read_ahead(struct mapping *m, struct ra_state *ra, uint64_t n)
 	(void)start_read(m, start, size, start + size / 2);
 }
 
+/* Who waits for a page that was evicted from the working set waits for memory. */
+static void lock_read(struct page *p)
+{
+	struct psi_stall stall;
+	bool lost = page_has(p, PG_workingset);
+
+	if (lost)
+		psi_stall_begin(&stall);
+	page_lock(p);
+	if (lost)
+		psi_stall_end(&stall);
+}
+
 /* @p is there, but has not been read: waits, or tries again once.  0: look again. */
 static int wait_read(struct mapping *m, struct page *p, bool *tried)
 {
-	page_lock(p);
+	lock_read(p);
 	if (p->mapping != m || page_has(p, PG_uptodate)) {
 		page_unlock(p);
 		return 0;

@@ -16,6 +16,7 @@
 #include "fs/sys.h"
 #include "fs/tfs/format.h"
 #include "mm/dirty.h"
+#include "mm/psi.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/host/fs_host.h"
 
@@ -35,6 +36,18 @@ bool memcg_dirty_over(struct owner *o, unsigned percent)
 	return false;
 }
 void lru_add_pages(struct page *const *p, unsigned n)
+{
+}
+void lru_remove(struct page *p)
+{
+}
+void lru_used_again(struct page *p)
+{
+}
+void psi_stall_begin(struct psi_stall *s)
+{
+}
+void psi_stall_end(struct psi_stall *s)
 {
 }
 uintptr_t workingset_eviction(struct page *p)
