@@ -180,5 +180,6 @@ void process_start_init(void);
 void process_init(void);
 /* Host name, NUL-terminated, cut to @n; its length.  Set by sethostname(). */
 size_t hostname_get(char *buf, size_t n);
+void hostname_set(const char *name); /* cut to 64 characters */
 
 #endif /* KERNEL_PROCESS_H */

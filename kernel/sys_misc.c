@@ -37,6 +37,13 @@ size_t hostname_get(char *buf, size_t n)
 	return r;
 }
 
+void hostname_set(const char *name)
+{
+	spin_lock(&name_lock);
+	str_copy(nodename, name, NAME_LEN);
+	spin_unlock(&name_lock);
+}
+
 SYSCALL(uname, struct utsname_k __user *out)
 {
 	struct utsname_k u;

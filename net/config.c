@@ -3,7 +3,7 @@
  * Addresses at boot: the parameter ip=, in the words of Linux, or DHCP and
  * router advertisements if nothing is said.
  *
- *	ip=CLIENT:SERVER:GATEWAY:NETMASK:HOSTNAME:DEVICE:AUTOCONF
+ *	ip=CLIENT:SERVER:GATEWAY:NETMASK:HOSTNAME:DEVICE:AUTOCONF:DNS:DNS
  *	ip=dhcp | on | any | off | none
  */
 #include "net/ether.h"
@@ -11,6 +11,7 @@
 #include "kernel/lock.h"
 #include "kernel/log.h"
 #include "kernel/param.h"
+#include "kernel/process.h"
 #include "kernel/thread.h"
 
 static char ip_param[128];
@@ -70,7 +71,9 @@ static void static_address(struct netdev *dev, const struct ip_addr *a, const st
 			   const struct ip_addr *gw)
 {
 	uint32_t m = get_be32(&mask->b[12]);
-	unsigned prefix = m ? 128 - (unsigned)__builtin_ctz(m) : 120;
+	/* Without a mask that of the address's class, as in Linux. */
+	unsigned class = a->b[12] < 128 ? 8 : a->b[12] < 192 ? 16 : 24;
+	unsigned prefix = m ? 128 - (unsigned)__builtin_ctz(m) : 96 + class;
 	struct route_entry r = { .dst = addr_from_v4("\0\0\0\0"), .prefix = 96,
 				 .dev = dev, .gw = *gw, .proto = ROUTE_BOOT };
 
@@ -81,6 +84,24 @@ static void static_address(struct netdev *dev, const struct ip_addr *a, const st
 	arp_announce(dev, a);
 	if (!addr_is_any(gw) && route_add(&r))
 		pr_warn("net: ip=: the gateway is not on the network of the address");
+}
+
+/* What DHCP would have said beside the address: this machine's name, name servers. */
+static void static_names(const char *host, const char *const dns[2])
+{
+	struct ip_addr server[2];
+	unsigned n = 0;
+
+	if (host[0])
+		hostname_set(host);
+	for (unsigned i = 0; i < 2; i++) {
+		if (dns[i][0] && !parse_v4(dns[i], &server[n]))
+			pr_warn("net: ip=: %s is no address of a name server", dns[i]);
+		else if (dns[i][0])
+			n++;
+	}
+	if (n)
+		net_set_dns(server, n, "");
 }
 
 static bool have_v4(void)
@@ -98,7 +119,7 @@ static bool have_v4(void)
 
 void net_config_init(void)
 {
-	char text[sizeof(ip_param)], *field[7], *s = text;
+	char text[sizeof(ip_param)], *field[9], *s = text;
 	struct ip_addr a, mask = addr_from_v4("\0\0\0\0"), gw = mask;
 	struct netdev *dev = netdev_first(), *only = NULL;
 	uint64_t deadline;
@@ -111,7 +132,7 @@ void net_config_init(void)
 	for (struct netdev *d = dev; d; d = d->next)
 		nd_start(d);
 	str_copy(text, ip_param, sizeof(text));
-	for (unsigned i = 0; i < 7; i++) {
+	for (unsigned i = 0; i < 9; i++) {
 		field[i] = s;
 		s = strchr(s, ':');
 		if (s)
@@ -138,6 +159,7 @@ void net_config_init(void)
 	} else {
 		fixed = true;
 	}
+	static_names(field[4], (const char *const[]){ field[7], field[8] });
 	if (fixed)
 		static_address(dev, &a, &mask, &gw);
 	for (struct netdev *d = dev; dhcp && d; d = only ? NULL : d->next) {

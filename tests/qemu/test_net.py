@@ -101,6 +101,14 @@ def test_static_address(run):
     assert done.out.count("1 packets received") == 2
 
 
+def test_static_names(run):
+    """All nine words of ip=; without a mask that of the address's class."""
+    done = run("ifconfig eth0; hostname; cat /etc/resolv.conf", "--net", "user",
+               "--append", "ip=172.20.0.5::::front:eth0:none:10.0.2.3:10.0.2.4")
+    assert "inet addr:172.20.0.5 " in done.out and "Mask:255.255.0.0" in done.out
+    assert done.out.split("front\n")[1] == "nameserver 10.0.2.3\nnameserver 10.0.2.4\n"
+
+
 def test_ipv6(run):
     """Link-local and advertised address, with duplicate detection before."""
     done = run("sleep 3; ifconfig eth0; ping6 -c 1 fe80::2; cat /proc/net/if_inet6", "--net", "user")
