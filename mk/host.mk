@@ -19,7 +19,7 @@ HOST_CORE     := $(addprefix kernel/,sched.c sched_idle.c sched_place.c sched_ti
 	timer.c work.c rcu.c smp.c string.c printf.c param.c) $(wildcard arch/host/*.c)
 
 # Of the network what only system calls need, and files of /proc.
-HOST_NET_CALLS := $(addprefix net/,cmsg.c if_ioctl.c sock_file.c sys_socket.c)
+HOST_NET_CALLS := $(addprefix net/,cmsg.c if_ioctl.c sock_file.c sys_socket.c sys_sockmsg.c)
 HOST_NET_PROC  := $(addprefix net/,if_proc.c proc.c sock_proc.c snmp_proc.c)
 HOST_NET := $(addprefix mm/,bootmem.c page_alloc.c page_stats.c each_cpu.c slab.c slab_slow.c kmalloc.c \
 	iov.c) $(filter-out $(HOST_NET_CALLS) $(HOST_NET_PROC), \

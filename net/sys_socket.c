@@ -14,8 +14,7 @@
 
 #define OPT_MAX 1024u /* bytes of an option's value */
 
-/* The socket of a descriptor, with the file referenced: -EBADF, -ENOTSOCK. */
-static struct sock *sock_get(int fd, struct file **f)
+struct sock *sock_of_fd(int fd, struct file **f)
 {
 	struct sock *s;
 
@@ -30,7 +29,7 @@ static struct sock *sock_get(int fd, struct file **f)
 	return s;
 }
 
-static bool file_nonblock(struct file *f)
+bool sock_file_nonblock(struct file *f)
 {
 	return atomic_load_explicit(&f->flags, memory_order_relaxed) & O_NONBLOCK;
 }
@@ -48,7 +47,7 @@ static bool may_bind(const union sockaddr_any *a)
 	return (a->family != AF_INET && a->family != AF_INET6) || !port || port >= 1024 || is_root();
 }
 
-static int addr_in(union sockaddr_any *a, const void __user *addr, unsigned len)
+int sockaddr_import(union sockaddr_any *a, const void __user *addr, unsigned len)
 {
 	if (len > sizeof(*a))
 		return -EINVAL;
@@ -56,8 +55,7 @@ static int addr_in(union sockaddr_any *a, const void __user *addr, unsigned len)
 	return len ? copy_from_user(a, addr, len) : 0;
 }
 
-/* Copies an address out as far as *@ulen reaches, and its true length. */
-static int addr_out(const union sockaddr_any *a, unsigned len, void __user *addr, int __user *ulen)
+int sockaddr_export(const union sockaddr_any *a, unsigned len, void __user *addr, int __user *ulen)
 {
 	int room;
 
@@ -145,12 +143,12 @@ long sys_bind(int fd, const void __user *addr, int len)
 {
 	union sockaddr_any a;
 	struct file *f;
-	struct sock *s = sock_get(fd, &f);
+	struct sock *s = sock_of_fd(fd, &f);
 	long ret;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = addr_in(&a, addr, (unsigned)len);
+	ret = sockaddr_import(&a, addr, (unsigned)len);
 	if (!ret && !may_bind(&a))
 		ret = -EACCES;
 	if (!ret)
@@ -163,14 +161,14 @@ long sys_connect(int fd, const void __user *addr, int len)
 {
 	union sockaddr_any a;
 	struct file *f;
-	struct sock *s = sock_get(fd, &f);
+	struct sock *s = sock_of_fd(fd, &f);
 	long ret;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = addr_in(&a, addr, (unsigned)len);
+	ret = sockaddr_import(&a, addr, (unsigned)len);
 	if (!ret)
-		ret = s->ops->connect ? s->ops->connect(s, &a, (unsigned)len, file_nonblock(f)) : -EOPNOTSUPP;
+		ret = s->ops->connect ? s->ops->connect(s, &a, (unsigned)len, sock_file_nonblock(f)) : -EOPNOTSUPP;
 	fput(f);
 	return ret;
 }
@@ -178,7 +176,7 @@ long sys_connect(int fd, const void __user *addr, int len)
 long sys_listen(int fd, int backlog)
 {
 	struct file *f;
-	struct sock *s = sock_get(fd, &f);
+	struct sock *s = sock_of_fd(fd, &f);
 	long ret;
 
 	if (IS_ERR(s))
@@ -197,7 +195,7 @@ long sys_accept4(int fd, void __user *addr, int __user *ulen, int flags)
 
 	if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
-	s = sock_get(fd, &f);
+	s = sock_of_fd(fd, &f);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	nfd = fd_alloc(flags & SOCK_CLOEXEC ? O_CLOEXEC : 0, 0);
@@ -205,7 +203,7 @@ long sys_accept4(int fd, void __user *addr, int __user *ulen, int flags)
 		fput(f);
 		return nfd;
 	}
-	ret = s->ops->accept ? s->ops->accept(s, &n, file_nonblock(f)) : -EOPNOTSUPP;
+	ret = s->ops->accept ? s->ops->accept(s, &n, sock_file_nonblock(f)) : -EOPNOTSUPP;
 	if (!ret) {
 		nf = sock_to_file(n, flags & SOCK_NONBLOCK ? O_NONBLOCK : 0);
 		ret = nf ? 0 : -ENFILE;
@@ -214,7 +212,7 @@ long sys_accept4(int fd, void __user *addr, int __user *ulen, int flags)
 		/* The connection may be gone already: then there is no peer to name. */
 		int len = n->ops->getname(n, &a, true);
 
-		ret = addr_out(&a, len > 0 ? (unsigned)len : 0, addr, ulen);
+		ret = sockaddr_export(&a, len > 0 ? (unsigned)len : 0, addr, ulen);
 	}
 	if (ret) {
 		fd_release(nfd);
@@ -237,14 +235,14 @@ static long getname(int fd, void __user *addr, int __user *ulen, bool peer)
 {
 	union sockaddr_any a;
 	struct file *f;
-	struct sock *s = sock_get(fd, &f);
+	struct sock *s = sock_of_fd(fd, &f);
 	long ret;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	ret = s->ops->getname(s, &a, peer);
 	if (ret >= 0)
-		ret = addr_out(&a, (unsigned)ret, addr, ulen);
+		ret = sockaddr_export(&a, (unsigned)ret, addr, ulen);
 	fput(f);
 	return ret;
 }
@@ -262,7 +260,7 @@ long sys_getpeername(int fd, void __user *addr, int __user *ulen)
 long sys_shutdown(int fd, int how)
 {
 	struct file *f;
-	struct sock *s = sock_get(fd, &f);
+	struct sock *s = sock_of_fd(fd, &f);
 	long ret;
 
 	if (IS_ERR(s))
@@ -275,232 +273,6 @@ long sys_shutdown(int fd, int how)
 	return ret;
 }
 
-static ssize_t send_common(struct sock *s, struct file *f, struct sock_msg *m)
-{
-	ssize_t ret;
-
-	m->nonblock = file_nonblock(f);
-	if ((m->flags & MSG_OOB) && (s->type != SOCK_STREAM || s->family == AF_UNIX))
-		return -EOPNOTSUPP;
-	ret = s->ops->sendmsg(s, m);
-	if (ret == -EPIPE && !(m->flags & MSG_NOSIGNAL) && s->type == SOCK_STREAM)
-		signal_process(current_process(), SIGPIPE);
-	return ret;
-}
-
-long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const void __user *addr, int len)
-{
-	struct iov v = { (void *)buf, min_t(size_t, n, LONG_MAX) };
-	struct iov_iter it;
-	union sockaddr_any a;
-	struct sock_msg m = { .it = &it, .flags = flags };
-	struct file *f;
-	struct sock *s = sock_get(fd, &f);
-	long ret = 0;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	if (!user_range_ok(buf, v.len))
-		ret = -EFAULT;
-	iov_iter_init(&it, &v, 1, true);
-	if (!ret && addr && len) {
-		ret = addr_in(&a, addr, (unsigned)len);
-		m.name = &a;
-		m.name_len = (unsigned)len;
-	}
-	if (!ret)
-		ret = send_common(s, f, &m);
-	fput(f);
-	return ret;
-}
-
-long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __user *addr, int __user *ulen)
-{
-	struct iov v = { buf, min_t(size_t, n, LONG_MAX) };
-	struct iov_iter it;
-	union sockaddr_any a;
-	struct sock_msg m = { .it = &it, .flags = flags, .name = addr ? &a : NULL };
-	struct file *f;
-	struct sock *s = sock_get(fd, &f);
-	long ret;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	iov_iter_init(&it, &v, 1, true);
-	m.nonblock = file_nonblock(f);
-	ret = user_range_ok(buf, v.len) ? s->ops->recvmsg(s, &m) : -EFAULT;
-	scm_free(m.files); /* this call has no place for them */
-	if (ret >= 0 && addr) {
-		int err = addr_out(&a, m.name_len, addr, ulen);
-
-		if (err)
-			ret = err;
-	}
-	fput(f);
-	return ret;
-}
-
-static long do_sendmsg(struct sock *s, struct file *f, void __user *msg, unsigned flags)
-{
-	struct iov stackv[8], *v = NULL;
-	struct iov_iter it;
-	struct abi_msghdr h;
-	union sockaddr_any a;
-	struct sock_msg m = { .it = &it, .flags = flags };
-	long ret;
-
-	if (copy_from_user(&h, msg, sizeof(h)))
-		return -EFAULT;
-	if (h.name && h.namelen) {
-		ret = addr_in(&a, h.name, h.namelen);
-		if (ret)
-			return ret;
-		m.name = &a;
-		m.name_len = h.namelen;
-	}
-	ret = import_iovec(h.iov, h.iovlen, stackv, &v, &it);
-	if (ret < 0)
-		return ret;
-	ret = cmsg_in(s, &m, &h);
-	if (!ret)
-		ret = send_common(s, f, &m);
-	scm_free(m.files); /* NULL once taken over */
-	if (v && v != stackv)
-		kfree(v);
-	return ret;
-}
-
-long sys_sendmsg(int fd, void __user *msg, unsigned flags)
-{
-	struct file *f;
-	struct sock *s = sock_get(fd, &f);
-	long ret;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	ret = do_sendmsg(s, f, msg, flags);
-	fput(f);
-	return ret;
-}
-
-static long do_recvmsg(struct sock *s, struct file *f, void __user *msg, unsigned flags)
-{
-	struct iov stackv[8], *v = NULL;
-	struct iov_iter it;
-	struct abi_msghdr h;
-	union sockaddr_any a;
-	struct sock_msg m = { .it = &it, .flags = flags };
-	long ret;
-	int err;
-
-	if (copy_from_user(&h, msg, sizeof(h)))
-		return -EFAULT;
-	ret = import_iovec(h.iov, h.iovlen, stackv, &v, &it);
-	if (ret < 0)
-		return ret;
-	m.nonblock = file_nonblock(f);
-	if (h.name)
-		m.name = &a;
-	ret = s->ops->recvmsg(s, &m);
-	if (v && v != stackv)
-		kfree(v);
-	if (ret < 0) {
-		scm_free(m.files);
-		return ret;
-	}
-	if (h.name && m.name_len && copy_to_user(h.name, &a, min(h.namelen, m.name_len)))
-		ret = -EFAULT;
-	h.namelen = h.name ? m.name_len : 0;
-	err = cmsg_out(s, &m, &h);
-	if (err)
-		ret = err;
-	h.flags = m.out_flags;
-	if (copy_to_user(msg, &h, sizeof(h)))
-		return -EFAULT;
-	return ret;
-}
-
-long sys_recvmsg(int fd, void __user *msg, unsigned flags)
-{
-	struct file *f;
-	struct sock *s = sock_get(fd, &f);
-	long ret;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	ret = do_recvmsg(s, f, msg, flags);
-	fput(f);
-	return ret;
-}
-
-/* Addresses of a program need not be aligned, nor be addresses of anything: no pointer arithmetic. */
-static void __user *mmsg_at(void __user *msgs, unsigned i)
-{
-	return (void __user *)((uintptr_t)msgs + i * sizeof(struct abi_mmsghdr));
-}
-
-static int put_mmsg_len(void __user *msg, uint32_t len)
-{
-	return copy_to_user((void __user *)((uintptr_t)msg + offsetof(struct abi_mmsghdr, len)), &len,
-			    sizeof(len));
-}
-
-long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags)
-{
-	struct file *f;
-	struct sock *s = sock_get(fd, &f);
-	unsigned done = 0;
-	long ret = 0;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	for (n = min(n, 1024u); done < n; done++) {
-		ret = do_sendmsg(s, f, mmsg_at(msgs, done), flags);
-		if (ret < 0)
-			break;
-		if (put_mmsg_len(mmsg_at(msgs, done), (uint32_t)ret)) {
-			ret = -EFAULT;
-			break;
-		}
-		cond_resched();
-	}
-	fput(f);
-	return done ? done : ret;
-}
-
-long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags, const void __user *timeout)
-{
-	uint64_t deadline;
-	struct file *f;
-	struct sock *s;
-	unsigned done = 0;
-	long ret = deadline_from_timespec(timeout, &deadline);
-
-	if (ret)
-		return ret;
-	s = sock_get(fd, &f);
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	for (n = min(n, 1024u); done < n; done++) {
-		ret = do_recvmsg(s, f, mmsg_at(msgs, done), flags & ~MSG_WAITFORONE);
-		if (ret < 0)
-			break;
-		if (put_mmsg_len(mmsg_at(msgs, done), (uint32_t)ret)) {
-			ret = -EFAULT;
-			break;
-		}
-		if (flags & MSG_WAITFORONE)
-			flags |= MSG_DONTWAIT;
-		if (clock_ns() >= deadline) {
-			done++;
-			break;
-		}
-		cond_resched();
-	}
-	fput(f);
-	return done ? done : ret;
-}
-
 long sys_setsockopt(int fd, int level, int name, const void __user *val, int len)
 {
 	uint64_t buf[OPT_MAX / 8];
@@ -511,7 +283,7 @@ long sys_setsockopt(int fd, int level, int name, const void __user *val, int len
 	if (len < 0)
 		return -EINVAL;
 	len = min(len, (int)OPT_MAX);
-	s = sock_get(fd, &f);
+	s = sock_of_fd(fd, &f);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	ret = copy_from_user(buf, val, (size_t)len);
@@ -534,7 +306,7 @@ long sys_getsockopt(int fd, int level, int name, void __user *val, int __user *u
 		return -EFAULT;
 	if (len < 0)
 		return -EINVAL;
-	s = sock_get(fd, &f);
+	s = sock_of_fd(fd, &f);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	n = min_t(unsigned, (unsigned)len, OPT_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls of sockets, with their natural arguments (net/sys_socket.c). */
+/* System calls of sockets, with their natural arguments (net/sys_socket.c, net/sys_sockmsg.c). */
 #ifndef NET_SYS_SOCKET_H
 #define NET_SYS_SOCKET_H
 
@@ -23,5 +23,17 @@ long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags);
 long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags, const void __user *timeout);
 long sys_setsockopt(int fd, int level, int name, const void __user *val, int len);
 long sys_getsockopt(int fd, int level, int name, void __user *val, int __user *ulen);
+
+/* Between the two files. */
+struct sock;
+struct file;
+union sockaddr_any;
+/* The socket of a descriptor, with the file referenced: ERR_PTR(-EBADF, -ENOTSOCK). */
+struct sock *sock_of_fd(int fd, struct file **f);
+bool sock_file_nonblock(struct file *f);
+/* A program's address: 0, -EINVAL, -EFAULT. */
+int sockaddr_import(union sockaddr_any *a, const void __user *addr, unsigned len);
+/* Copies an address out as far as *@ulen reaches, and its true length: 0, -EFAULT, -EINVAL. */
+int sockaddr_export(const union sockaddr_any *a, unsigned len, void __user *addr, int __user *ulen);
 
 #endif /* NET_SYS_SOCKET_H */

@@ -8,10 +8,8 @@
  * Bounds: a request is at most REQUEST_MAX bytes; a socket keeps answers up to its
  *        receive buffer, charged to its group, and one list at a time; news the same.
  */
-#include "net/netlink/netlink.h"
-#include "net/sock.h"
+#include "net/netlink/nl_sock.h"
 #include "fs/vfs.h"
-#include "kernel/list.h"
 #include "kernel/lock.h"
 #include "kernel/log.h"
 #include "kernel/process.h"
@@ -34,40 +32,7 @@ struct sa_nl {
 	uint32_t pid, groups;
 };
 
-struct nl_reply {
-	struct nl_reply *next;
-	unsigned len;
-	uint32_t group; /* of news; else 0 */
-	uint8_t data[];
-};
-
-struct nl_sock {
-	struct sock sk;
-	struct mutex lock;             /* everything below */
-	const struct nl_proto *proto;  /* [I] */
-	struct nl_reply *first, **end;
-	unsigned queued;               /* bytes in replies */
-	_Atomic bool ready;            /* replies, or a list, wait to be read */
-	bool dumping;
-	struct nl_dump dump;
-	uint32_t dump_seq, pid;
-	_Atomic uint32_t groups;       /* bit n: news of group n + 1 */
-	struct list_head link;         /* listeners; nl_listeners_lock */
-	struct spinlock news_lock;     /* news, news_end, sk.mem; inside lock */
-	struct nl_reply *news, **news_end;
-};
-
-/* Sockets that news are for.  Locks: nl_listeners_lock, then a socket's news_lock. */
-static struct spinlock nl_listeners_lock = SPINLOCK_INIT("nl_listeners");
-static struct list_head listeners = LIST_HEAD_INIT(listeners);
-static _Atomic unsigned nr_listeners;
-
 static const struct sock_ops nl_ops;
-
-static struct nl_sock *nl_of(struct sock *s)
-{
-	return (struct nl_sock *)s;
-}
 
 static struct sock *netlink_create(int type, int protocol)
 {
@@ -90,14 +55,6 @@ static struct sock *netlink_create(int type, int protocol)
 	list_init(&n->link);
 	n->pid = atomic_fetch_add_explicit(&next_pid, 1, memory_order_relaxed);
 	return &n->sk;
-}
-
-/* lock held. */
-static void update_ready(struct nl_sock *n)
-{
-	spin_lock(&n->news_lock); /* nl_news() stores true under it */
-	atomic_store_explicit(&n->ready, n->first || n->dumping || n->news, memory_order_seq_cst);
-	spin_unlock(&n->news_lock);
 }
 
 /* lock held.  Queues a copy of @b's messages. */
@@ -217,7 +174,7 @@ static ssize_t nl_sendmsg(struct sock *s, struct sock_msg *m)
 	}
 	mutex_lock(&n->lock);
 	ret = requests(n, data, len);
-	update_ready(n);
+	nl_update_ready(n);
 	mutex_unlock(&n->lock);
 	kfree(data);
 	if (atomic_load_explicit(&n->ready, memory_order_seq_cst))
@@ -252,101 +209,6 @@ static int continue_dump(struct nl_sock *n)
 	return ret;
 }
 
-/* lock held.  News go behind the replies; they are the reader's from here on. */
-static void fetch_news(struct nl_sock *n)
-{
-	struct nl_reply *r;
-
-	spin_lock(&n->news_lock);
-	r = n->news;
-	if (r) {
-		*n->end = r;
-		n->end = n->news_end;
-		n->news = NULL;
-		n->news_end = &n->news;
-		for (; r; r = r->next)
-			n->queued += r->len;
-	}
-	spin_unlock(&n->news_lock);
-}
-
-static uint32_t news_size(const struct nl_reply *r)
-{
-	return (uint32_t)(sizeof(*r) + r->len);
-}
-
-/* A reply that has been taken off the queue. */
-static void free_reply(struct nl_sock *n, struct nl_reply *r)
-{
-	if (r->group) {
-		spin_lock(&n->news_lock);
-		sock_mem_uncharge(&n->sk.mem, news_size(r));
-		spin_unlock(&n->news_lock);
-	}
-	kfree(r);
-}
-
-/* nl_listeners_lock held. */
-static void queue_news(struct nl_sock *n, unsigned group, const struct nl_buf *b)
-{
-	struct nl_reply *r = kmalloc(sizeof(*r) + b->len, GFP_ATOMIC);
-	bool ok = false;
-
-	spin_lock(&n->news_lock);
-	if (r && sock_mem_used(&n->sk.mem) + sizeof(*r) + b->len <=
-			 atomic_load_explicit(&n->sk.rcvbuf, memory_order_relaxed) &&
-	    !sock_mem_charge(&n->sk.mem, sizeof(*r) + b->len, CHARGE_NOSLEEP)) {
-		r->next = NULL;
-		r->group = group;
-		r->len = b->len;
-		memcpy(r->data, b->data, b->len);
-		*n->news_end = r;
-		n->news_end = &r->next;
-		ok = true;
-	}
-	if (!ok)
-		atomic_store_explicit(&n->sk.err, ENOBUFS, memory_order_relaxed);
-	atomic_store_explicit(&n->ready, true, memory_order_seq_cst);
-	spin_unlock(&n->news_lock);
-	if (!ok)
-		kfree(r);
-	if (atomic_load_explicit(&n->sk.rd.count, memory_order_seq_cst))
-		wake_up_poll(&n->sk.rd, EPOLLIN | EPOLLRDNORM);
-}
-
-bool nl_listening(void)
-{
-	return atomic_load_explicit(&nr_listeners, memory_order_acquire) != 0;
-}
-
-void nl_news(const struct nl_proto *proto, unsigned group, const struct nl_buf *b)
-{
-	struct nl_sock *n;
-
-	spin_lock(&nl_listeners_lock);
-	list_for_each_entry (n, &listeners, link) {
-		if (n->proto == proto && (atomic_load_explicit(&n->groups, memory_order_relaxed) &
-					  1u << (group - 1)))
-			queue_news(n, group, b);
-	}
-	spin_unlock(&nl_listeners_lock);
-}
-
-static void set_groups(struct nl_sock *n, uint32_t groups)
-{
-	spin_lock(&nl_listeners_lock);
-	if (groups && list_empty(&n->link)) {
-		list_add_tail(&n->link, &listeners);
-		atomic_fetch_add_explicit(&nr_listeners, 1, memory_order_release);
-	} else if (!groups && !list_empty(&n->link)) {
-		list_del(&n->link);
-		list_init(&n->link);
-		atomic_fetch_sub_explicit(&nr_listeners, 1, memory_order_release);
-	}
-	atomic_store_explicit(&n->groups, groups, memory_order_relaxed);
-	spin_unlock(&nl_listeners_lock);
-}
-
 /* The first reply, making one from the list if there is none; NULL with *err. */
 static struct nl_reply *take(struct nl_sock *n, bool peek, int *err)
 {
@@ -360,7 +222,7 @@ static struct nl_reply *take(struct nl_sock *n, bool peek, int *err)
 	}
 	if (!n->first && n->dumping)
 		*err = continue_dump(n);
-	fetch_news(n);
+	nl_fetch_news(n);
 	r = n->first;
 	if (r && !peek) {
 		n->first = r->next;
@@ -378,7 +240,7 @@ static struct nl_reply *take(struct nl_sock *n, bool peek, int *err)
 		}
 		r = c;
 	}
-	update_ready(n);
+	nl_update_ready(n);
 	mutex_unlock(&n->lock);
 	return r;
 }
@@ -413,7 +275,7 @@ static ssize_t nl_recvmsg(struct sock *s, struct sock_msg *m)
 		memcpy(m->name, &from, sizeof(from));
 		m->name_len = sizeof(from);
 	}
-	free_reply(n, r);
+	nl_free_reply(n, r);
 	return ret;
 }
 
@@ -429,7 +291,7 @@ static int nl_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	if (sa.pid)
 		n->pid = sa.pid;
 	mutex_unlock(&n->lock);
-	set_groups(n, sa.groups);
+	nl_set_groups(n, sa.groups);
 	return 0;
 }
 
@@ -482,7 +344,7 @@ static int nl_setsockopt(struct sock *s, int level, int name, const void *val, u
 		groups |= 1u << (group - 1);
 	else
 		groups &= ~(1u << (group - 1));
-	set_groups(n, groups);
+	nl_set_groups(n, groups);
 	return 0;
 }
 
@@ -491,11 +353,11 @@ static void nl_close(struct sock *s)
 	struct nl_sock *n = nl_of(s);
 	struct nl_reply *r;
 
-	set_groups(n, 0);
-	fetch_news(n);
+	nl_set_groups(n, 0);
+	nl_fetch_news(n);
 	while ((r = n->first)) {
 		n->first = r->next;
-		free_reply(n, r);
+		nl_free_reply(n, r);
 	}
 	sock_common_destroy(s);
 	kfree(n);
