@@ -185,6 +185,27 @@ static int attach_entry(struct inode *dir, struct dentry *d, const struct proc_e
 	return 0;
 }
 
+/*
+ * A parameter as the command line writes it: sys/tally/memcg.walk is sys/tally/memcg/walk.
+ * Listings have the folders only.
+ */
+static struct proc_entry *find_dotted(struct proc_entry *dir, const char *name, size_t len)
+{
+	const char *end = name + len;
+
+	if (strcmp(dir->name, "tally") || !dir->parent || strcmp(dir->parent->name, "sys"))
+		return NULL;
+	while (dir && name < end) {
+		size_t n = 0;
+
+		while (name + n < end && name[n] != '.')
+			n++;
+		dir = n ? find(dir, name, n) : NULL;
+		name += n + 1;
+	}
+	return dir && S_ISREG(dir->mode) ? dir : NULL;
+}
+
 static int proc_lookup(struct inode *dir, struct dentry *d)
 {
 	struct proc_node *n = proc_node_of(dir);
@@ -194,6 +215,8 @@ static int proc_lookup(struct inode *dir, struct dentry *d)
 	if (n->kind != PROC_ENTRY)
 		return pid_lookup(dir, d);
 	e = find((struct proc_entry *)n->entry, name->s, name->len);
+	if (!e)
+		e = find_dotted((struct proc_entry *)n->entry, name->s, name->len);
 	if (e)
 		return attach_entry(dir, d, e);
 	return n->entry == &root_entry ? root_lookup_pid(dir, d) : -ENOENT;

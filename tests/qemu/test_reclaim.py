@@ -35,6 +35,14 @@ def test_walk_reads_everything_under_each_lock(run):
         assert r["seconds"] > 0 and r["mkdir_worst_us"] > 0
 
 
+def test_parameters_are_switched_by_either_name(run):
+    done = run("""cd /proc/sys/tally
+echo spin >memcg.walk; cat memcg.walk memcg/walk; echo rwlock >memcg/walk; cat memcg.walk
+echo bounded >memory.high.policy; cat memory/high/policy; cat memcg.nothing memcg. 2>/dev/null || echo none
+ls | grep -c '[.]'""", timeout=60)
+    assert done.out.split() == ["spin", "spin", "rwlock", "bounded", "none", "0"]
+
+
 def test_high_that_cannot_be_met_ends(run):
     """bounded: killed after eight throttles; events say why, and the time shows as pressure."""
     done = run(MAKE + r"""
