@@ -69,7 +69,8 @@ struct vring_used {
 };
 
 #define VIRTQ_PARTS 24 /* pieces of one buffer, at most */
-#define VIRTQ_DIRECT 3 /* pieces that lie in the ring itself while half of it is free: a table costs the device a look */
+/* Pieces that lie in the ring itself while half of it is free: a table costs the device a look. */
+#define VIRTQ_DIRECT 3
 
 struct virtq_part {
 	void *addr; /* in the direct map */

@@ -143,7 +143,9 @@ static void vnet_describe(struct vnet *v)
 	if (f & VNET_F_CTRL_MAC_ADDR)
 		d->set_mac = vnet_set_mac;
 	d->priv = v;
-	atomic_store_explicit(&d->carrier, !(f & VNET_F_STATUS) || (virtio_config16(&v->vd, CONFIG_STATUS) & STATUS_LINK_UP),
+	atomic_store_explicit(&d->carrier,
+			      !(f & VNET_F_STATUS) ||
+				      (virtio_config16(&v->vd, CONFIG_STATUS) & STATUS_LINK_UP),
 			      memory_order_relaxed);
 }
 
