@@ -24,6 +24,8 @@ SLOW = ("boot72", "recipe72")  # whose Linux side may come from the cache
 CACHE = os.path.join(ROOT, "tools/compare-linux.json")
 INSIDE = "TALLY_COMPARE_NAMESPACE"  # set in the network namespace of a run
 BOOT_SECONDS = {"tally": 60, "linux": 400}
+NET_BOOT_SECONDS = 180  # both guests of the network works; seconds on a quiet host
+QUICK_SECONDS = 20  # a quick work begins no round that would end later
 DISK_MIB = 64  # RAM disk of the works that read
 LIMIT_MIB = 32  # of the group in which churn reads it
 DATAGRAM = 1472  # bytes of the udp work: one frame
@@ -88,15 +90,21 @@ NET_PACKAGES = ("iperf3",)  # what the guests of the network works bring
 TRIES = 5  # of a client: iperf3's server does not listen between two tests
 
 
-def client(argv, parse):
+def client(argv, parse, seconds):
     """What @parse finds in a client's output; None from it, or a failed client, is tried again."""
     for _ in range(TRIES):
-        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=90)
+        try:
+            done = subprocess.run(argv, capture_output=True, text=True, check=False,
+                                  timeout=30 + 3 * seconds)
+        except subprocess.TimeoutExpired:
+            trouble = "no end in time"
+            continue
         value = parse(done.stdout) if done.returncode == 0 else None
-        if value is not None:
+        if value:
             return value
+        trouble = done.stdout[-500:] + done.stderr[-500:]
         time.sleep(0.5)
-    raise CannotStart(f"{' '.join(argv)}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    raise CannotStart(f"{' '.join(argv)}: {trouble}")
 
 
 def iperf(net, options, *more):
@@ -104,7 +112,8 @@ def iperf(net, options, *more):
     def parse(out):
         received = json.loads(out)["end"].get("sum_received")
         return received and received["bits_per_second"] / 1e6
-    return client(["iperf3", "-J", "-c", net.guest, "-t", str(options.seconds), *more], parse)
+    return client(["iperf3", "-J", "-c", net.guest, "-t", str(options.seconds), *more], parse,
+                  options.seconds)
 
 
 def netperf(net, options, test, key, *more):
@@ -113,7 +122,7 @@ def netperf(net, options, test, key, *more):
         match = re.search(rf"{key}=([\d.]+)", out)
         return match and float(match[1])
     return client([os.path.join(ROOT, options.out, "apps/netperf"), "-4", "-H", net.guest, "-t", test, "-l",
-                   str(options.seconds), "-P", "0", "--", "-k", key, *more], parse)
+                   str(options.seconds), "-P", "0", "--", "-k", key, *more], parse, options.seconds)
 
 
 NET_MEASURES = {
@@ -137,7 +146,7 @@ class NetGuests:
             for system, net in self.nets.items():
                 self.guests.append(Guest(system, options, text, net, NET_PACKAGES))
             for guest in self.guests:
-                guest.wait_line("READY", 60)
+                guest.wait_line("READY", NET_BOOT_SECONDS)
         except BaseException:
             self.stop()
             raise
@@ -175,12 +184,25 @@ def keep(work, value):
         f.write("\n")
 
 
+def commit(out):
+    """The commit that the kernel in @out was built from, as its records say it."""
+    try:
+        with open(os.path.join(ROOT, out, "gen/version.h"), encoding="utf-8") as f:
+            return f.read().split('"')[1]
+    except (OSError, IndexError):
+        return "unknown"
+
+
 def compare(work, measure, options):
     """One record: rounds with the systems in turn, the median of each."""
     values = {system: [] for system in SYSTEMS}
     old = kept(work) if work in SLOW and options.quick else None
     slow = work in SLOW
+    start = time.monotonic()
     for number in range(1 if slow and not old else options.rounds):
+        spent = time.monotonic() - start
+        if options.quick and number and spent / number * (number + 1) > QUICK_SECONDS:
+            break
         for system in SYSTEMS if number % 2 == 0 else SYSTEMS[::-1]:
             if system == "linux" and old:
                 continue
@@ -194,7 +216,9 @@ def compare(work, measure, options):
     ratio = other / tally if work == "boot72" else tally / other
     record = {"record": "compare", "work": work, "tally": round(tally, 2), "linux": round(other, 2),
               "unit": UNITS.get(work, "Mbit/s"), "ratio": round(ratio, 2), "goal": GOALS[work],
-              "rounds": options.rounds, "machine": "tcg", "date": time.strftime("%Y-%m-%d")}
+              "rounds": len(values["tally"]), "seconds": round(time.monotonic() - start, 1),
+              "preset": "tally", "cpus": 72 if slow else 2, "machine": "tcg",
+              "commit": commit(options.out), "date": time.strftime("%Y-%m-%d")}
     if old:
         record["linux_date"] = old["date"]
     return record
@@ -218,13 +242,25 @@ def enter_namespace():
     os.execvp("unshare", argv)
 
 
+def failing(trouble):
+    """A measure that can't be taken."""
+    def measure(*_):
+        raise trouble
+    return measure
+
+
 def measures(works, options):
     """(work, function) for each, with the guests that they share."""
-    nets = NetGuests(options) if set(works) & set(NET_WORKS) else None
+    nets, trouble = None, None
     try:
+        if set(works) & set(NET_WORKS):
+            try:
+                nets = NetGuests(options)
+            except CannotStart as e:
+                trouble = e
         for work in works:
             if work in NET_WORKS:
-                yield work, nets.measure(work, options)
+                yield work, nets.measure(work, options) if nets else failing(trouble)
         if nets:
             nets.stop()
             nets = None
@@ -249,7 +285,7 @@ def main(argv):
     options = parser.parse_args(argv)
     works = options.works.replace(",", " ").split()
     options.out = os.environ.get("O", "build")
-    options.seconds, options.rounds = (2, 1) if options.quick else (5, 3)
+    options.seconds, options.rounds = (2 if options.quick else 5), 3
     session.install_signal_handlers()
     records, failed = [], 0
     try:
