@@ -17,6 +17,7 @@ struct tally {
 };
 #define TALLIES 65536 /* open hash by address */
 static struct tally *tallies;
+static unsigned nr_tallies; /* never all of them: a search ends at a free one */
 static bool counting;
 static uint64_t transfers;
 
@@ -25,6 +26,7 @@ void sim_sharing_reset(void)
 	if (!tallies)
 		tallies = malloc(TALLIES * sizeof(*tallies));
 	memset(tallies, 0, TALLIES * sizeof(*tallies));
+	nr_tallies = 0;
 	counting = false;
 	transfers = 0;
 }
@@ -56,7 +58,12 @@ void sim_note_transfer(const void *addr, bool write, bool near, uint64_t waited)
 	transfers++;
 	while (tallies[h % TALLIES].addr && tallies[h % TALLIES].addr != addr)
 		h++;
-	tallies[h % TALLIES].addr = addr;
+	if (!tallies[h % TALLIES].addr) {
+		if (nr_tallies == TALLIES - 1)
+			return; /* counted above, without its line */
+		nr_tallies++;
+		tallies[h % TALLIES].addr = addr;
+	}
 	add(&tallies[h % TALLIES],
 	    &(struct tally){ .reads = !write, .writes = write, .near = near, .waited = waited });
 }

@@ -133,7 +133,9 @@ static struct outcome simulate_walk(unsigned cpus, unsigned walk, uint64_t seed)
 	for (unsigned i = 0; i < cpus; i++)
 		make(container[i], "job");
 	looked = memcg_lookup_count();
+	sim_count(true);
 	sim_run(body);
+	sim_count(false);
 	for (unsigned i = 0; i < cpus; i++)
 		first = took[i] < first ? took[i] : first;
 	o.seconds = (double)first / rounds * JOB_ROUNDS / 1e9;
@@ -236,6 +238,8 @@ static void check(void)
 	expect(fabs(many[SPIN].lookups / many[RCU].lookups - 1) < 0.01 &&
 	       fabs(many[RWLOCK].lookups / many[RCU].lookups - 1) < 0.01,
 	       "walk: the same look-ups whatever the lock");
+	expect(many[RCU].transfers > 0 && many[SPIN].transfers > 2 * many[RCU].transfers,
+	       "walk: the lock's line moves at each lookup");
 	expect(many[RWLOCK].mkdir_us > 100 * many[RCU].mkdir_us,
 	       "walk: readers starve mkdir under rwlock");
 	printf("%d passed, %d failed\n", passed, failed);
