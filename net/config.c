@@ -92,8 +92,10 @@ static void static_names(const char *host, const char *const dns[2])
 	struct ip_addr server[2];
 	unsigned n = 0;
 
+#if !defined(TALLY_HOSTED) /* there the name is the host's */
 	if (host[0])
 		hostname_set(host);
+#endif
 	for (unsigned i = 0; i < 2; i++) {
 		if (dns[i][0] && !parse_v4(dns[i], &server[n]))
 			pr_warn("net: ip=: %s is no address of a name server", dns[i]);
