@@ -129,6 +129,9 @@ void tcp_child_ready(struct tcp_sock *l, struct tcp_sock *tp, struct pbuf *p)
 	}
 	tcp_release(tp);
 	tcp_put(tp);
-	if (atomic_load_explicit(&l->sk.rd.count, memory_order_seq_cst))
+	if (atomic_load_explicit(&l->sk.rd.count, memory_order_seq_cst)) {
+		/* A new connection is work enough for another CPU, if one idles. */
+		current->wakes_near = false;
 		wq_wake(&l->sk.rd, 1, EPOLLIN | EPOLLRDNORM);
+	}
 }
