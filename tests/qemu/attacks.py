@@ -11,7 +11,7 @@ that nobody has; the ratio is the median of the N quotients of neighbours, so th
 else the machine does matters little.  One record of JSON for each attack:
 
 {"record": "attack", "attack": …, "sent": …, "attacked": transactions a second (median),
- "reference": …, "ratio": …, "cpu_us": QEMU's processor time for one hostile packet,
+ "reference": …, "ratio": …, "ratios": [of each pair], "cpu_us": QEMU's processor time for one hostile packet,
  "cpu_us_honest": the same for one transaction, "memory_kib": what the guest had less
  during the attack, "left_kib": and after it}
 """
@@ -197,17 +197,19 @@ def measure(args, guest, wire, name, hostile):
     memory = Memory(guest)
     memory.start()
     for i in range(max(args.pairs, 1)):
-        if args.pairs:
-            with Sender(wire, [elsewhere(f) for f in hostile], args.rate):
-                reference.append(honest(args.netperf, args.seconds, i % 2))
-        with Sender(wire, hostile, args.rate) as sender:
-            attacked.append(honest(args.netperf, args.seconds, i % 2))
-        sent += sender.sent
+        runs = [(attacked, hostile)]
+        if args.pairs:  # each family, and either of the two first, as often
+            runs.insert(i % 2, (reference, [elsewhere(f) for f in hostile]))
+        for rates, packets in runs:
+            with Sender(wire, packets, args.rate) as sender:
+                rates.append(honest(args.netperf, args.seconds, i // 2 % 2))
+            sent += sender.sent if packets is hostile else 0
         if args.pairs:
             quotients.append(attacked[-1] / reference[-1])
     if args.pairs:
         result["reference"] = statistics.median(reference)
         result["ratio"] = round(statistics.median(quotients), 3)
+        result["ratios"] = [round(q, 2) for q in quotients]
         used = guest.cpu()
         result["cpu_us_honest"] = honest(args.netperf, 1, 0)
         result["cpu_us_honest"] = round((guest.cpu() - used) / result["cpu_us_honest"] * 1e6, 1)
