@@ -168,33 +168,45 @@ static void unlink(struct neigh *n, struct pqueue *gone)
 	call_rcu(&n->rcu, free_rcu);
 }
 
-/* Makes room by dropping one that nobody needs now, for which nothing waits. */
-static bool evict(void)
+/* The next entry in turn whose state is one of @states (1 << state); NULL. */
+static struct neigh *next_in(unsigned states)
 {
-	struct pqueue none = { 0 };
-
-
 	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
 		struct neigh *n;
 
 		hand = (hand + 1) & (NEIGH_BUCKETS - 1);
 		for (n = atomic_load_explicit(&buckets[hand], memory_order_relaxed); n;
 		     n = atomic_load_explicit(&n->next, memory_order_relaxed)) {
-			if (state_of(n) == NEIGH_STALE || state_of(n) == NEIGH_FAILED) {
-				unlink(n, &none);
-				return true;
-			}
+			if (states & 1u << state_of(n))
+				return n;
 		}
 	}
-	return false;
+	return NULL;
 }
 
-static struct neigh *create(struct netdev *dev, const struct ip_addr *a)
+/*
+ * Makes room: one that nobody needs now, else one that has not answered yet.  When a flood of
+ * made-up senders fills the table, most of those are its own, and who is new still gets in.
+ * @gone: gets what waited for it.
+ */
+static bool evict(struct pqueue *gone)
+{
+	struct neigh *n = next_in(1u << NEIGH_FAILED | 1u << NEIGH_STALE);
+
+	if (!n)
+		n = next_in(1u << NEIGH_INCOMPLETE);
+	if (n)
+		unlink(n, gone);
+	return n != NULL;
+}
+
+/* @gone: gets packets that somebody else's place costs; to be freed without the lock. */
+static struct neigh *create(struct netdev *dev, const struct ip_addr *a, struct pqueue *gone)
 {
 	_Atomic(struct neigh *) *b = bucket_of(a);
 	struct neigh *n;
 
-	if (nr_neighs >= NEIGH_MAX && !evict())
+	if (nr_neighs >= NEIGH_MAX && !evict(gone))
 		return NULL;
 	n = kmem_cache_alloc(neigh_cache, GFP_ATOMIC);
 	if (!n)
@@ -285,14 +297,14 @@ static void sweep(struct timer *t)
 static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p, uint64_t *w)
 {
 	uint64_t now = clock_ns();
-	struct pbuf *oldest = NULL;
+	struct pqueue gone = { 0 };
 	struct neigh *n;
 	bool send = false;
 
 	spin_lock(&neigh_lock);
 	n = find(dev, hop);
 	if (!n)
-		n = create(dev, hop);
+		n = create(dev, hop, &gone);
 	if (!n)
 		goto drop;
 	*w = atomic_load_explicit(&n->mac, memory_order_relaxed);
@@ -320,23 +332,22 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 		/* fall through */
 	case NEIGH_INCOMPLETE:
 		if (n->queue.count >= QUEUE_MAX) /* the oldest goes (RFC 4861 section 7.2.2) */
-			oldest = dequeue(n);
+			pqueue_push(&gone, dequeue(n));
 		if (nr_waiting >= WAITING_MAX)
 			goto drop;
 		enqueue(n, p);
 		break;
 	}
+out:
 	spin_unlock(&neigh_lock);
-	if (oldest) {
-		atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
-		pbuf_free(oldest);
+	if (unlikely(gone.count)) {
+		atomic_fetch_add_explicit(&dev->tx_dropped, gone.count, memory_order_relaxed);
+		pqueue_purge(&gone);
 	}
 	return send;
 drop:
-	spin_unlock(&neigh_lock);
-	atomic_fetch_add_explicit(&dev->tx_dropped, 1, memory_order_relaxed);
-	pbuf_free(p);
-	return false;
+	pqueue_push(&gone, p);
+	goto out;
 }
 
 void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p)
@@ -363,7 +374,7 @@ void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p)
 
 void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags)
 {
-	struct pqueue out = { 0 };
+	struct pqueue out = { 0 }, gone = { 0 };
 	uint64_t w = mac ? mac_word(mac) : 0, old;
 	struct neigh_info news;
 	bool changed = false;
@@ -376,7 +387,7 @@ void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac
 	spin_lock(&neigh_lock);
 	n = find(dev, a);
 	if (!n && mac && (flags & NEIGH_CREATE))
-		n = create(dev, a);
+		n = create(dev, a, &gone);
 	if (!n)
 		goto out;
 	old = atomic_load_explicit(&n->mac, memory_order_relaxed);
@@ -403,6 +414,7 @@ void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac
 	describe(n, &news);
 out:
 	spin_unlock(&neigh_lock);
+	pqueue_purge(&gone);
 	if (changed)
 		tell(&news, false);
 	while ((p = pqueue_pop(&out)))
@@ -425,7 +437,7 @@ bool neigh_failed(struct netdev *dev, const struct ip_addr *a)
 
 int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace)
 {
-	struct pqueue out = { 0 };
+	struct pqueue out = { 0 }, gone = { 0 };
 	struct neigh_info news;
 	struct pbuf *p;
 	struct neigh *n;
@@ -436,7 +448,7 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 	if (n && !replace && state_of(n) != NEIGH_FAILED)
 		ret = -EEXIST;
 	else if (!n)
-		n = create(dev, a);
+		n = create(dev, a, &gone);
 	if (!n)
 		ret = -ENOBUFS;
 	if (!ret) {
@@ -448,6 +460,7 @@ int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, b
 		describe(n, &news);
 	}
 	spin_unlock(&neigh_lock);
+	pqueue_purge(&gone);
 	if (!ret)
 		tell(&news, false);
 	while ((p = pqueue_pop(&out)))

@@ -48,12 +48,11 @@ def test_internet_layer():
 
 
 def test_link():
-    attack("neighbours", "routers", "queries", "closed_udp", "closed_tcp")
+    attack("neighbours", "queries", "closed_udp", "closed_tcp")
 
 
 def test_handshakes():
-    c = attack("malformed_options", "syn_flood", "mss_zero", "resets", "never_finished")
-    assert c["tcp_cookies_sent"] + c["tcp_syn_dropped"] > 0
+    attack("malformed_options", "syn_flood", "mss_zero", "resets", "never_finished")
 
 
 def test_connections():
