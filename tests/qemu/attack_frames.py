@@ -8,10 +8,10 @@ takes a wire first opens connections by hand (Connection), which no kernel knows
 import random
 import time
 
-from scapy.all import (ARP, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6MLQuery, ICMPv6ND_NA,
-                       ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6NDOptDstLLAddr, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr,
-                       ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment, IPv6ExtHdrHopByHop,
-                       IPv6ExtHdrRouting, PadN, raw)
+from scapy.all import (ARP, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6MLQuery,
+                       ICMPv6NDOptDstLLAddr, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, ICMPv6ND_NA, ICMPv6ND_NS,
+                       ICMPv6ND_RA, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
+                       IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, PadN, RouterAlert, raw)
 
 PEER_MAC = "02:00:00:00:00:09"  # a station that only the attacker plays
 PORT = 12865                    # netserver listens there: the honest client's
@@ -174,7 +174,7 @@ def queries(f):
     """Multicast listener queries, which ask for reports."""
     if f.six:
         return [IPv6(src=f"fe80::{i + 1:x}", dst="ff02::1", hlim=1)
-                / IPv6ExtHdrHopByHop(options=[b"\x05\x02\0\0"]) / ICMPv6MLQuery(mrd=1) for i in range(50)]
+                / IPv6ExtHdrHopByHop(options=[RouterAlert()]) / ICMPv6MLQuery(mrd=1) for i in range(50)]
     return [IP(dst="224.0.0.1", src=f.peer, ttl=1, proto=2, options=[b"\x94\x04\0\0"]) / b"\x11\x01\xee\xfe\0\0\0\0"] * 50
 
 
