@@ -6,10 +6,11 @@
  * few bytes of them it uses: those pages are what it is charged.  On loopback,
  * and where several packets share a page, it is each one's part (net/pbuf.h).
  *
- * When a queue has some packets in it, or the buffer is used up, and the next one
- * would pin more than twice its bytes, the bytes are copied into a block that such packets share instead:
- * a block of 4 KiB, or of 32 KiB where much waits.  So a peer that sends tiny
- * segments to a slow reader costs what it sends, and not fifty times as much.
+ * When a queue has some packets in it, or the buffer would be used up, and the next
+ * one would pin more than twice its bytes, the bytes are copied into a block that such
+ * packets share instead: a block of 4 KiB, or of 32 KiB where much waits.  So a peer
+ * that sends tiny segments to a slow reader costs what it sends, and not fifty times as
+ * much.
  */
 #include "net/tcp.h"
 
@@ -86,11 +87,13 @@ static void begin(struct tcp_sock *tp, struct pbuf *p)
 
 bool tcp_pack(struct tcp_sock *tp, struct pqueue *q, struct pbuf *p)
 {
-	if (p->len > PACK_MAX || tcp_rx_truesize(tp, p) <= 2 * p->len)
+	uint32_t ts = tcp_rx_truesize(tp, p);
+
+	if (p->len > PACK_MAX || ts <= 2 * p->len)
 		return false;
 	/* A small buffer is full of a few packets; the bytes that it promised to take must fit all the same. */
 	if (q->count <= PACK_AFTER &&
-	    tp->rmem < atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed))
+	    tp->rmem + ts <= atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed))
 		return false;
 	if (append(tp, q, p))
 		return true;

@@ -58,10 +58,21 @@ static bool charge_forced(struct tcp_sock *tp, struct pbuf *p)
 	return true;
 }
 
+/*
+ * The window bounds bytes; this bounds the overhead of small segments.  A connection with
+ * nothing queued takes what it promised, whatever one packet pins: otherwise it would
+ * refuse the repetitions as well, for ever.
+ */
+static bool over_buffer(const struct tcp_sock *tp, uint32_t truesize)
+{
+	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
+
+	return tp->rmem && tp->rmem + truesize > 2 * rcvbuf + truesize / 2;
+}
+
 bool tcp_rx_charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 {
 	uint32_t ts = tcp_rx_truesize(tp, p);
-	unsigned rcvbuf = atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed);
 
 	/* Sockets of the root group have no limit but the machine. */
 	if (unlikely(tp->rmem > MODEST) && tcp_memory_short(tp)) {
@@ -69,12 +80,11 @@ bool tcp_rx_charge(struct tcp_sock *tp, struct pbuf *p, bool in_order)
 		if (!in_order || tp->rmem > MODEST)
 			goto refused;
 	}
-	/* The window bounds bytes; this bounds the overhead of small segments. */
-	if (tp->rmem + ts > 2 * rcvbuf + ts / 2) {
+	if (over_buffer(tp, ts)) {
 		if (!in_order || !tp->ofo)
 			goto refused;
 		tcp_ofo_purge(tp);
-		if (tp->rmem + ts > 2 * rcvbuf + ts / 2)
+		if (over_buffer(tp, ts))
 			goto refused;
 	}
 	if (sock_mem_charge(&tp->sk.mem, ts, CHARGE_NOSLEEP)) {
