@@ -22,8 +22,15 @@
 #include "kernel/thread.h"
 #include "kernel/wait.h"
 #include "mm/dirty.h"
+#include "mm/psi.h"
 #include "mm/slab.h"
 
+void psi_stall_begin(struct psi_stall *s)
+{
+}
+void psi_stall_end(struct psi_stall *s)
+{
+}
 void owner_get(struct owner *o)
 {
 }

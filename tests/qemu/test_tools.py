@@ -114,6 +114,9 @@ def test_console_begins_at_the_mark_and_loses_carriage_returns():
 
 def test_records_arrive_in_pieces(capsys):
     b = boot()
+    b.records(b"firmware's noise\n")
+    assert "not a record" not in capsys.readouterr().err
+    b.console(b"\x1etally:start\r\n")
     for piece in (b'{"record":"a","x"', b':1}\nnonsense\n{"record":"exit",', b'"status":5}\r\n'):
         b.records(piece)
     assert b.result.exit_status == 5
