@@ -183,13 +183,25 @@ static void unacceptable(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tp->dsack_start = p->tcp.seq;
 		tp->dsack_end = p->tcp.seq + p->len;
 	}
-	/* At a zero window the acknowledgement and the urgent pointer in a probe still count (MUST-66). */
-	if ((p->tcp.tcp_flags & TH_ACK) && p->tcp.seq == tp->rcv_nxt) {
-		tcp_ack(tp, p, now);
-		if (p->tcp.tcp_flags & TH_URG)
+	/*
+	 * At a zero window the acknowledgement and the urgent pointer in a probe still count
+	 * (MUST-66).  One to the left lies the peer for whom the byte of its own probe is not
+	 * sent yet: if both ends probed and both took the byte, each waits for the other's
+	 * acknowledgement.
+	 */
+	if ((p->tcp.tcp_flags & TH_ACK) && tp->rcv_nxt - p->tcp.seq <= 1 && !tcp_in(tp, TCPF(TCP_SYN_RECV))) {
+		bool valid = tcp_ack(tp, p, now);
+
+		if (valid && (p->tcp.tcp_flags & TH_URG) && p->tcp.seq == tp->rcv_nxt)
 			tcp_urg_received(tp, p);
+		if (valid && tp->fin_queued && tp->snd_una == tp->write_seq && !fin_acked(tp, now))
+			return;
 	}
-	tcp_send_ack(tp, now);
+	/* Two ends that do not accept each other's acknowledgements must not chatter. */
+	if (!p->len && !(p->tcp.tcp_flags & TH_FIN))
+		tcp_challenge_ack(tp, now);
+	else
+		tcp_send_ack(tp, now);
 }
 
 static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
