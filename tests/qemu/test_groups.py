@@ -111,3 +111,34 @@ dd if=/dev/zero of=/dev/null bs=1M count=4 2>&1 | tail -n 1 | cut -d' ' -f1-3
                    "4+0 records out"], done.out + done.err
     assert re.search(r"oom: no free pages of /: \d{5,} KiB used, 4 wanted by \d+ \(hog\): "
                      r"kill \d+ \(hog\) of /", log.read_text())
+
+
+# Two connections whose readers sleep, one in a group that may take 32 KiB more and one in a group without limit.
+PRESSURE = """
+cd /sys/fs/cgroup; mkdir a b
+queue() { ss -tn | grep ESTAB | tr -s ' ' | grep -E " [^ ]*:$1 [^ ]*$" | cut -d ' ' -f 3; }
+for g in a b; do
+	port=$([ $g = a ] && echo 5001 || echo 5002)
+	sh -c "echo \\$\\$ > $g/cgroup.procs; exec nc -l -p $port -e sleep 1000" &
+	sleep 1
+	(until [ -e /tmp/go ]; do sleep 0.2; done; cat /dev/zero) | nc 127.0.0.1 $port &
+done
+n=0; until [ "$(queue 5001)$(queue 5002)" = 00 ] || [ $((n += 1)) -gt 100 ]; do sleep 0.2; done
+sleep 1
+echo $(($(cat a/memory.current) + 32768)) > a/memory.max
+touch /tmp/go
+n=0; until [ "$(queue 5002)" -gt 50000 ] || [ $((n += 1)) -gt 100 ]; do sleep 0.2; done
+sleep 1
+echo "tight $(queue 5001) $(queue 5002)"
+echo max > a/memory.max
+n=0; until [ "$(queue 5001)" -gt 50000 ] || [ $((n += 1)) -gt 300 ]; do sleep 0.2; done
+echo "wide $(queue 5001) $(queue 5002)"
+"""
+
+
+def test_pressure_shrinks_the_windows_of_its_group_only(run):
+    done = run(PRESSURE, "--smp", "2", timeout=150)
+    assert done.status == 0, done.out + done.err
+    queues = {word: (int(a), int(b)) for word, a, b in re.findall(r"^(tight|wide) (\d+) (\d+)$", done.out, re.MULTILINE)}
+    assert queues["tight"][0] < 32768 and queues["tight"][1] > 50000, done.out
+    assert queues["wide"][0] > 50000, done.out
