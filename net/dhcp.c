@@ -267,8 +267,10 @@ static void configure(struct dhcp *d)
 	const uint8_t *b = &l->addr.b[12], *g = &l->router.b[12];
 
 	ifaddr_add_full(d->dev, &l->addr, l->prefix, IFA_AUTO, 0, 0);
-	if (l->mtu >= 576 && l->mtu < d->dev->mtu)
+	if (l->mtu >= 576 && l->mtu < d->dev->mtu) {
 		d->dev->mtu = l->mtu;
+		ip_path_changed();
+	}
 	default_route(d, true);
 	net_set_dns(l->dns, l->nr_dns, l->domain);
 	arp_announce(d->dev, &l->addr);

@@ -41,6 +41,7 @@ int netdev_set_mtu(struct netdev *dev, unsigned mtu)
 	if (dev->loopback || mtu < MTU_MIN || mtu > max(dev->mtu_max, MTU_MAX))
 		return -EINVAL;
 	dev->mtu = mtu;
+	ip_path_changed();
 	net_event_link(dev);
 	return 0;
 }

@@ -21,6 +21,13 @@ uint64_t net_stat_sum(enum net_stat s)
 	return sum;
 }
 
+_Atomic uint32_t ip_paths;
+
+void ip_path_changed(void)
+{
+	atomic_fetch_add_explicit(&ip_paths, 1, memory_order_release);
+}
+
 unsigned ip_path_mtu(const struct netdev *dev, const struct ip_addr *dst)
 {
 	unsigned mtu, mtu6;

@@ -36,6 +36,22 @@ void ipv4_input(struct pbuf *p);
 void ipv6_input(struct pbuf *p);
 /* Largest packet, network header included, that leaves @dev for @dst in one piece now. */
 unsigned ip_path_mtu(const struct netdev *dev, const struct ip_addr *dst);
+/**
+ * ip_path_changed - some path may take less than before, whoever found out
+ *
+ * Context: any; after the change.  What keeps a size of its own (a TCP connection)
+ * compares ip_path_generation() with what it was when it asked ip_path_mtu().
+ */
+void ip_path_changed(void);
+
+extern _Atomic uint32_t ip_paths; /* changes so far; seldom written */
+
+/* Ask for it before ip_path_mtu(): then a change in between is noticed next time. */
+static inline uint32_t ip_path_generation(void)
+{
+	return atomic_load_explicit(&ip_paths, memory_order_acquire);
+}
+
 void ipv4_push_header(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos);
 /* Turns the header that ipv4_push_header() made into a fragment's. */
 void ipv4_set_fragment(struct pbuf *p, uint16_t id, unsigned off, bool more);

@@ -179,8 +179,10 @@ void nd_router_advertisement(struct pbuf *p, const uint8_t *m, unsigned n)
 		if (m[at] == OPT_PREFIX && m[at + 1] == 4)
 			prefix_option(dev, m + at);
 		if (m[at] == OPT_MTU && m[at + 1] == 1 && get_be32(m + at + 4) >= 1280 &&
-		    get_be32(m + at + 4) <= dev->mtu)
+		    get_be32(m + at + 4) <= dev->mtu && get_be32(m + at + 4) != dev->mtu6) {
 			__atomic_store_n(&dev->mtu6, get_be32(m + at + 4), __ATOMIC_RELAXED);
+			ip_path_changed();
+		}
 	}
 }
 

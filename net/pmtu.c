@@ -163,6 +163,7 @@ void pmtu_update(const struct ip_addr *dst, unsigned mtu)
 		atomic_store_explicit(&e->mtu, mtu, memory_order_relaxed);
 		atomic_store_explicit(&e->no_df, small, memory_order_relaxed);
 		atomic_store_explicit(&e->until, clock_ns() + AGE_NS, memory_order_relaxed);
+		ip_path_changed();
 		net_count(pmtu_lowered);
 	}
 	spin_unlock(&pmtu_lock);

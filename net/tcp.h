@@ -153,6 +153,7 @@ struct tcp_sock {
 	uint32_t write_seq;         /* behind the last byte queued */
 	uint32_t iss, irs;
 	uint32_t mss;               /* payload bytes per segment, options counted out */
+	uint32_t path_generation;   /* ip_path_generation() when mss was set */
 	uint32_t adv_mss, peer_mss, user_mss; /* we announce; the peer said; TCP_MAXSEG (0 none) */
 	uint8_t snd_wscale, rcv_wscale;
 	uint8_t opts;               /* TCP_OPT_* agreed on */
@@ -287,6 +288,7 @@ void tcp_reset(struct tcp_sock *tp, int err);    /* the same with an error for t
 void tcp_abort(struct tcp_sock *tp, int err);    /* the same, and tells the peer by RST */
 void tcp_established(struct tcp_sock *tp, uint64_t now); /* buffers, keepalive, wake-ups */
 void tcp_set_mss(struct tcp_sock *tp);
+void tcp_path_check(struct tcp_sock *tp); /* owned; before something is sent: does the path take less by now? */
 unsigned tcp_orphans(void);          /* connections without a file that still have something to do */
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
 int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */

@@ -16,22 +16,32 @@
 #include "net/tcp_listen.h"
 #include "kernel/errno.h"
 
-/* The way takes less: shorter segments, and what was too long again at once, at the same pace. */
-static void path_shrunk(struct tcp_sock *tp, unsigned mtu, uint64_t now)
+/*
+ * Whoever learnt it (an error about another connection to the same host, an administrator
+ * with another MTU): shorter segments from now on, and what is in flight and was too long
+ * counts as lost, for no router will complain about a packet that never leaves.
+ */
+void tcp_path_check(struct tcp_sock *tp)
 {
 	uint32_t before = tp->mss;
 
-	if (tp->loopback)
+	if (likely(tp->path_generation == ip_path_generation()))
 		return;
-	pmtu_update(&tp->ep.raddr, mtu);
 	tcp_set_mss(tp);
 	if (tp->mss >= before)
 		return;
 	net_count(tcp_pmtu_lowered);
-	if (tcp_mark_longer(tp, tp->mss)) {
+	if (tcp_mark_longer(tp, tp->mss))
 		tcp_enter_repair(tp);
-		tcp_output(tp, now);
-	}
+}
+
+/* The way takes less: shorter segments, and what was too long again at once, at the same pace. */
+static void path_shrunk(struct tcp_sock *tp, unsigned mtu, uint64_t now)
+{
+	if (tp->loopback)
+		return;
+	pmtu_update(&tp->ep.raddr, mtu);
+	tcp_output(tp, now);
 }
 
 /* Owned. */

@@ -130,12 +130,14 @@ void tcp_output_one(struct tcp_sock *tp, uint64_t now)
  */
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
-	uint32_t most, mss = tp->mss;
+	uint32_t most, mss;
 	unsigned burst = 0;
 	struct tcp_seg *s;
 
 	if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
 		return;
+	tcp_path_check(tp);
+	mss = tp->mss;
 	most = packet_max(tp);
 	tcp_retransmit(tp, now);
 	if (tp->tx_next && tp->snd_una == tp->snd_nxt)

@@ -155,6 +155,7 @@ void tcp_set_mss(struct tcp_sock *tp)
 {
 	uint32_t mss = min(tp->adv_mss, tp->peer_mss);
 
+	tp->path_generation = ip_path_generation();
 	if (tp->user_mss)
 		mss = min(mss, tp->user_mss);
 	if (!tp->loopback)

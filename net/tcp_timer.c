@@ -229,6 +229,8 @@ void tcp_timer_event(struct tcp_sock *tp)
 		tp->cork = cork;
 		tp->more = more && tp->tx_next;
 	}
+	if (unlikely(tp->path_generation != ip_path_generation()))
+		tcp_output(tp, now); /* before something is repeated as long as it was */
 	if (due(tp->reo_at, now))
 		tcp_reo_expired(tp, now);
 	if (due(tp->pto_at, now)) /* before a time-out that is due as well: the probe sets it anew */

@@ -16,6 +16,7 @@
 #include "tests/host/tcp/harness.h"
 #include "fs/vfs.h"
 #include "net/icmp_err.h"
+#include "net/if_config.h"
 
 #define MSS 1000u
 
@@ -413,6 +414,60 @@ static void pmtu_body(void)
 	end();
 }
 
+/* The same, found out by somebody else: in flight and new, nothing longer is sent, and all arrives. */
+static void path_known_body(void)
+{
+	unsigned mtu = 1300, mss = mtu - (h_v6 ? 60 : 40);
+	uint8_t type = h_v6 ? ICMP6_TOO_BIG : ICMP4_UNREACH, code = h_v6 ? 0 : 4;
+	struct h_peer other;
+	struct pbuf *p;
+	uint32_t at;
+
+	for (unsigned by_hand = 0; by_hand < 2; by_hand++) {
+		h_sleep(601 * 1000); /* what was known of the path is forgotten */
+		l = h_listen(5);
+		h_peer_init(&other, 4001);
+		h_peer_init(&h, 4000);
+		h.mss = other.mss = 1460;
+		s = h_established(&h, l, 1000);
+		tp = tcp_of(s);
+		HOST_CHECK_EQ(h_send(s, data, 2 * tp->mss, 0), 2 * tp->mss);
+		HOST_CHECK_EQ(h_drain(), 2);
+		if (by_hand) {
+			HOST_CHECK_EQ(netdev_set_mtu(tp->dev, mtu), 0);
+		} else {
+			struct sock *s2 = h_established(&other, l, 5000);
+
+			HOST_CHECK_EQ(h_send(s2, data, tcp_of(s2)->mss, 0), tcp_of(s2)->mss);
+			HOST_CHECK_EQ(h_drain(), 1);
+			h_icmp(&other, type, code, other.ack, mtu);
+			HOST_CHECK(h_drain() > 0);
+			s2->linger_on = true;
+			h_close(s2);
+			h_drain();
+		}
+		HOST_CHECK_EQ(h_send(s, data, 4 * mss, 0), 4 * mss);
+		at = h.ack;
+		for (unsigned tries = 0; at != tp->write_seq; tries++) {
+			HOST_CHECK(tries < 100);
+			p = h_next();
+			if (!p) {
+				h_sleep(100);
+				continue;
+			}
+			HOST_CHECK(p->len <= mss);
+			HOST_CHECK_EQ(get_be16(p->head + p->th), 80);
+			if (p->tcp.seq == at && p->len)
+				at += p->len;
+			h_ack(&h, at);
+		}
+		HOST_CHECK_EQ(tp->mss, mss);
+		if (by_hand)
+			HOST_CHECK_EQ(netdev_set_mtu(tp->dev, 1500), 0);
+		end();
+	}
+}
+
 /* A million tiny segments to a reader that does not read: bounded, and nothing is lost of what was taken. */
 static void tiny_body(void)
 {
@@ -512,7 +567,7 @@ static void short_memory_body(void)
 	}
 #define TESTS(X)                                                                                   \
 	X(zero_window) X(shrunk) X(silly) X(nagle) X(keepalive) X(user_timeout) X(orphans)         \
-	X(urgent) X(pmtu) X(tiny) X(idle) X(short_memory)
+	X(urgent) X(pmtu) X(path_known) X(tiny) X(idle) X(short_memory)
 TESTS(TEST)
 
 int main(void)
