@@ -92,6 +92,7 @@ struct vnet_queue {
 	struct page *small;   /* small payloads are copied here */
 	unsigned small_off;
 	struct gro gro;       /* empty between bursts */
+	bool batching;        /* takes packets in: what it answers the device is told of at the end */
 	/* Senders'. */
 	struct spinlock tx_lock __attribute__((aligned(CACHE_LINE)));
 	struct virtq tx;
@@ -127,7 +128,7 @@ void vnet_rx_refill(struct vnet_queue *q);
 /* Sending (virtio_net_tx.c). */
 void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
 void vnet_tx_start_many(struct netdev *dev, struct pqueue *list);
-void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends what waits */
+void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends and tells of what waits */
 void vnet_tx_collect(struct timer *t);      /* the same, when nobody sends */
 void vnet_tx_abandon(struct vnet_queue *q); /* the device has been reset: what it held and what waits goes */
 

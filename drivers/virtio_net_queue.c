@@ -58,9 +58,11 @@ static void vnet_thread(void *arg)
 
 		/* Who is woken by a packet or two may as well run here: this thread sleeps soon. */
 		current->wakes_near = virtq_pending(&q->rx) <= NEAR_PACKETS;
+		q->batching = true;
 		while (n < RX_BUDGET && vnet_rx_one(q))
 			n++;
 		gro_flush(&q->gro);
+		q->batching = false;
 		vnet_rx_refill(q);
 		vnet_tx_service(q);
 		if (n == RX_BUDGET) {

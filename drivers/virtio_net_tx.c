@@ -135,8 +135,11 @@ static void tell_congested(struct vnet_queue *q)
 	}
 }
 
-/* tx_lock held: moves the backlog into the ring as far as it goes. */
-static void tx_push(struct vnet_queue *q)
+/*
+ * tx_lock held: moves the backlog into the ring as far as it goes.  @later: the queue's thread
+ * comes by soon and tells the device.
+ */
+static void tx_push(struct vnet_queue *q, bool later)
 {
 	for (;;) {
 		while (q->backlog.first) {
@@ -149,7 +152,8 @@ static void tx_push(struct vnet_queue *q)
 				q->backlog.last = NULL;
 			q->backlog.count--;
 		}
-		virtq_kick(&q->tx);
+		if (!later || q->backlog.first)
+			virtq_kick(&q->tx);
 		tell_congested(q);
 		if (!q->backlog.first)
 			return;
@@ -203,21 +207,20 @@ void vnet_tx_start_many(struct netdev *dev, struct pqueue *list)
 	if (!list->first)
 		return;
 	q = tx_queue(v, list->first);
-	if (unlikely(atomic_load_explicit(&v->vd.broken, memory_order_relaxed) ||
-		     !atomic_load_explicit(&dev->carrier, memory_order_relaxed))) {
-		lost = list->count;
-		pqueue_purge(list);
-	} else {
-		if (!atomic_load_explicit(&q->poller.asked, memory_order_relaxed))
-			atomic_store_explicit(&q->poller.asked, true, memory_order_relaxed);
-		spin_lock(&q->tx_lock);
+	if (!atomic_load_explicit(&q->poller.asked, memory_order_relaxed))
+		atomic_store_explicit(&q->poller.asked, true, memory_order_relaxed);
+	spin_lock(&q->tx_lock);
+	/* Under the lock: what is queued behind vnet_tx_abandon() nobody would ever free. */
+	if (likely(!is_broken(v) && atomic_load_explicit(&dev->carrier, memory_order_relaxed))) {
 		if (q->tx.nr_free < q->tx.size / 2)
 			tx_reclaim(q);
 		while ((p = pqueue_pop(list)))
 			lost += !tx_enqueue(dev, q, p);
-		tx_push(q);
-		spin_unlock(&q->tx_lock);
+		tx_push(q, current == atomic_load_explicit(&q->thread, memory_order_relaxed) && q->batching);
 	}
+	spin_unlock(&q->tx_lock);
+	lost += list->count;
+	pqueue_purge(list);
 	if (lost)
 		atomic_fetch_add_explicit(&dev->tx_dropped, lost, memory_order_relaxed);
 }
@@ -234,8 +237,7 @@ void vnet_tx_service(struct vnet_queue *q)
 {
 	spin_lock(&q->tx_lock);
 	tx_reclaim(q);
-	if (q->backlog.first)
-		tx_push(q);
+	tx_push(q, false);
 	tx_unlock(q);
 }
 
@@ -247,7 +249,7 @@ void vnet_tx_collect(struct timer *t)
 	q->collect_soon = false;
 	tx_reclaim(q);
 	if (q->backlog.first)
-		tx_push(q);
+		tx_push(q, false);
 	if (q->tx.inflight && !is_broken(q->v))
 		arm_collect(q);
 	tx_unlock(q);
