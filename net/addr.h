@@ -91,6 +91,15 @@ static inline struct ip_addr addr_from_v6(const void *p)
 	__builtin_memcpy(a.b, p, 16);
 	return a;
 }
+/* How many leading bits are the same: 0 .. 128. */
+static inline unsigned addr_common_bits(const struct ip_addr *a, const struct ip_addr *b)
+{
+	uint64_t high = __builtin_bswap64(a->q[0] ^ b->q[0]), low = __builtin_bswap64(a->q[1] ^ b->q[1]);
+
+	if (high)
+		return (unsigned)__builtin_clzll(high);
+	return low ? 64 + (unsigned)__builtin_clzll(low) : 128;
+}
 #define ADDR_ANY6 ((struct ip_addr){ .q = { 0, 0 } })
 
 /**

@@ -30,12 +30,21 @@ uint32_t csum_add(uint32_t sum, const void *p, size_t n, bool odd)
 			carries += s < v[i];
 		}
 	}
+	for (; n >= 8; n -= 8, b += 8) {
+		uint64_t v;
+
+		__builtin_memcpy(&v, b, 8);
+		s += v;
+		carries += s < v;
+	}
 	s = (s & 0xffffffffu) + (s >> 32) + carries;
-	for (; n >= 4; n -= 4, b += 4) {
+	if (n >= 4) {
 		uint32_t v;
 
 		__builtin_memcpy(&v, b, 4);
 		s += v;
+		b += 4;
+		n -= 4;
 	}
 	if (n >= 2) {
 		uint16_t v;
@@ -65,19 +74,13 @@ uint16_t csum_fold(uint32_t sum)
 
 uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len, uint8_t proto)
 {
-	uint8_t tail[8] = { 0 };
-	uint32_t sum;
+	uint64_t s = (uint64_t)src->d[3] + dst->d[3] + be32(len) + be32(proto);
 
-	if (addr_is_v4(src)) {
-		sum = csum_add(0, &src->b[12], 4, false);
-		sum = csum_add(sum, &dst->b[12], 4, false);
-	} else {
-		sum = csum_add(0, src->b, 16, false);
-		sum = csum_add(sum, dst->b, 16, false);
+	if (!addr_is_v4(src)) {
+		for (unsigned i = 0; i < 3; i++)
+			s += (uint64_t)src->d[i] + dst->d[i];
 	}
-	put_be32(tail, len);
-	tail[7] = proto;
-	return csum_add(sum, tail, 8, false);
+	return add_carry((uint32_t)s, (uint32_t)(s >> 32));
 }
 
 void pbuf_renew_csum(struct pbuf *c, unsigned nh)

@@ -258,7 +258,7 @@ static void default_route(struct dhcp *d, bool add)
 	if (add)
 		route_add(&r);
 	else
-		route_del(&r.dst, 96, &r.gw, d->dev);
+		route_del(&r.dst, 96, &r.gw, d->dev, 0);
 }
 
 static void configure(struct dhcp *d)

@@ -4,6 +4,7 @@
 #include "net/ip.h"
 
 #define RESEND_NS (1 * NSEC_PER_SEC)
+#define STATE_GAP (100 * NSEC_PER_MSEC) /* between two reports of the state, whoever asks how often */
 #define OLDER_NS  (260 * NSEC_PER_SEC) /* RFC 3376 section 8.12, RFC 3810 section 9.12 */
 
 /* lock held: the version that @dev's routers understand. */
@@ -58,6 +59,7 @@ static bool take_due(struct group_reporter *g, struct due *d)
 			continue;
 		*d = (struct due){ .dev = g->dev[i].dev, .group = g->dev[i].only };
 		g->dev[i].at = 0;
+		g->dev[i].sent = now;
 		found = true;
 	}
 	if (found)
@@ -127,6 +129,8 @@ void group_queried(struct group_reporter *g, struct netdev *dev, const struct ip
 	if (i == REPORT_DEVS)
 		goto out;
 	g->dev[i].dev = dev;
+	if (g->dev[i].sent)
+		at = max(at, g->dev[i].sent + STATE_GAP);
 	if (version < g->newest) {
 		g->dev[i].version = version;
 		g->dev[i].older_until = now + OLDER_NS;

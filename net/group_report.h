@@ -31,6 +31,7 @@ struct group_reporter {
 	struct {
 		struct netdev *dev; /* NULL: free */
 		uint64_t at;        /* clock_ns of the report of the state; 0: nothing owed */
+		uint64_t sent;      /* clock_ns of the last one; 0: none yet */
 		struct ip_addr only;
 		unsigned version;   /* of the oldest router; 0: the newest */
 		uint64_t older_until;
@@ -46,7 +47,10 @@ struct group_reporter {
 void group_reporter_init(struct group_reporter *g, const char *name);
 void group_changed(struct group_reporter *g, struct netdev *dev, const struct ip_addr *group,
 		   bool joined);
-/* A router asks for @only (unspecified: all) within @within_ns, in its @version. */
+/*
+ * A router asks for @only (unspecified: all) within @within_ns, in its @version.  Questions that
+ * come faster than one in a tenth of a second share an answer.
+ */
 void group_queried(struct group_reporter *g, struct netdev *dev, const struct ip_addr *only,
 		   unsigned version, uint64_t within_ns);
 

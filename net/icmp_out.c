@@ -4,36 +4,17 @@
  *
  * An error quotes as much as fits into 576 bytes (RFC 1812 section 4.3.2.3) or
  * 1280 (RFC 4443 section 3), the payload by reference.  The rate is bounded for
- * each peer by the virtual scheduling form of a leaky bucket, in a table of times
- * under a keyed hash, so nobody learns from one peer's answers what another
- * provoked.
+ * each peer (net/rate.h).
  */
 #include "net/icmp_err.h"
 #include "net/icmp.h"
 #include "net/ip.h"
+#include "net/rate.h"
 
 #define QUOTE_V4    (576u - 20 - 8)
 #define QUOTE_V6    (1280u - 40 - 8)
-#define RATE_GAP    (10 * NSEC_PER_MSEC)
-#define RATE_BURST  20u
-#define RATE_SLOTS  256u
 
-static _Atomic uint64_t next_free[RATE_SLOTS]; /* when a slot's bucket will be empty again */
-
-static bool rate_ok(const struct ip_addr *to)
-{
-	uint64_t now = clock_ns(), t, next;
-	_Atomic uint64_t *slot = &next_free[net_hash(to->q, 2) & (RATE_SLOTS - 1)];
-
-	t = atomic_load_explicit(slot, memory_order_relaxed);
-	do {
-		if (t > now + RATE_BURST * RATE_GAP)
-			return false;
-		next = max(t, now) + RATE_GAP;
-	} while (!atomic_compare_exchange_weak_explicit(slot, &t, next, memory_order_relaxed,
-							memory_order_relaxed));
-	return true;
-}
+static struct rate errors = { .gap = 10 * NSEC_PER_MSEC, .burst = 20 };
 
 /* Is @in an ICMP error itself, or something we can't tell from one? */
 static bool is_error(const struct pbuf *in)
@@ -79,7 +60,7 @@ void icmp_send_error(const struct pbuf *in, enum icmp_error_kind kind, uint32_t 
 	if (addr_is_any(&in->src) || addr_is_multicast(&in->src) || is_error(in) ||
 	    ifaddr_is_broadcast(in->dev, &in->dst) ||
 	    (addr_is_multicast(&in->dst) && kind != ICMP_BAD_OPTION) ||
-	    (!in->dev->loopback && !rate_ok(&in->src)))
+	    (!in->dev->loopback && !rate_ok(&errors, &in->src)))
 		return;
 	p = pbuf_alloc(PBUF_RESERVE);
 	if (!p)

@@ -208,7 +208,7 @@ static long v4_route(unsigned cmd, void __user *arg)
 	if (r.dev && !e.dev)
 		return -ENODEV;
 	if (cmd == SIOCDELRT)
-		return route_del(&e.dst, e.prefix, r.flags & RTF_GATEWAY ? &e.gw : NULL, e.dev);
+		return route_del(&e.dst, e.prefix, r.flags & RTF_GATEWAY ? &e.gw : NULL, e.dev, 0);
 	return e.dev && NETDEV_ETHER(e.dev) ? route_add(&e) : -ENETUNREACH;
 }
 
@@ -229,7 +229,7 @@ static long v6_route(unsigned cmd, void __user *arg)
 	if (r.dst_len > 128 || addr_is_v4(&e.dst) || addr_is_v4(&e.gw))
 		return -EINVAL;
 	if (cmd == SIOCDELRT)
-		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev);
+		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev, 0);
 	return e.dev && NETDEV_ETHER(e.dev) ? route_add(&e) : -ENETUNREACH;
 }
 

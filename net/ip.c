@@ -51,17 +51,14 @@ static uint8_t hop_limit(const struct netdev *dev, const struct ip_addr *dst)
 
 int ip_output(struct pbuf *p, uint8_t proto, uint8_t ttl, uint8_t tos)
 {
-	struct route rt;
 	unsigned mtu;
-	int err;
 
 	if (!p->dev) {
-		err = route_lookup(&p->dst, &rt);
-		if (err) {
+		p->dev = route_device(&p->dst);
+		if (!p->dev) {
 			pbuf_free(p);
-			return err;
+			return -ENETUNREACH;
 		}
-		p->dev = rt.dev;
 	}
 	mtu = ip_path_mtu(p->dev, &p->dst);
 	p->proto = proto;

@@ -23,6 +23,7 @@
 #define AUTO_MAX    12u
 #define TRIES       3u   /* other identifiers after a duplicate (RFC 7217, RFC 8981) */
 #define TWO_HOURS   7200u
+#define COMPLAIN_NS (10 * NSEC_PER_SEC) /* between two complaints about a duplicate */
 #define REGEN_S     5u   /* so long before its end a temporary address gets a successor */
 
 static unsigned use_temporary;
@@ -283,6 +284,17 @@ static bool another(struct netdev *dev, const struct ifaddr *a)
 	return true;
 }
 
+/* Somebody may contest every address we take: that is told of now and then. */
+static bool may_complain(void)
+{
+	static _Atomic uint64_t last;
+	uint64_t now = clock_ns(), was = atomic_load_explicit(&last, memory_order_relaxed);
+
+	return (!was || now - was >= COMPLAIN_NS) &&
+	       atomic_compare_exchange_strong_explicit(&last, &was, now, memory_order_relaxed,
+						       memory_order_relaxed);
+}
+
 void nd_addr_duplicate(struct netdev *dev, struct ifaddr *a)
 {
 	struct ifaddr was;
@@ -291,8 +303,9 @@ void nd_addr_duplicate(struct netdev *dev, struct ifaddr *a)
 	if (!(flags_of(a) & IFA_TENTATIVE))
 		return;
 	was = *a;
-	pr_warn("net: %s: %s is in use by another station", dev->name,
-		addr_format(&a->addr, text, sizeof(text)));
+	if (may_complain())
+		pr_warn("net: %s: %s is in use by another station", dev->name,
+			addr_format(&a->addr, text, sizeof(text)));
 	end_address(dev, a);
 	if (!another(dev, &was) && addr_is_link_local(&was.addr)) {
 		/* RFC 4862 section 5.4.5: another station may have the same hardware address. */

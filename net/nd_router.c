@@ -6,9 +6,13 @@
  * Routers, their prefixes and redirects are entries of the table of routes with a
  * life time (route_entry.proto says whose they are; net/route.c bounds them).  Which
  * of several routers is used, and that an unreachable one is not, is decided there.
+ * A router says something every few seconds (section 6.2.1).  Who has become one is heard
+ * up to ten times a second; of all others together, on a link, as much.  A flood of
+ * made-up routers costs no more than that, and does not drown the real ones.
  */
 #include "net/nd.h"
 #include "net/ip.h"
+#include "net/rate.h"
 #include "kernel/lock.h"
 #include "kernel/timer.h"
 
@@ -121,7 +125,7 @@ static void prefix_option(struct netdev *dev, const uint8_t *o)
 		r.valid_until = until(valid);
 		route_add(&r);
 	} else if (o[3] & 0x80) {
-		route_del(&r.dst, r.prefix, &r.gw, dev);
+		route_del(&r.dst, r.prefix, &r.gw, dev, ROUTE_RA);
 	}
 	if ((o[3] & 0x40) && o[2] == 64 && preferred <= valid)
 		nd_addr_prefix(dev, &r.dst, valid, preferred);
@@ -150,8 +154,22 @@ static void default_router(struct netdev *dev, const struct ip_addr *router, uin
 		r.valid_until = clock_ns() + life * NSEC_PER_SEC;
 		route_add(&r);
 	} else {
-		route_del(&r.dst, 0, &r.gw, dev);
+		route_del(&r.dst, 0, &r.gw, dev, ROUTE_RA);
 	}
+}
+
+static struct rate of_routers = { .gap = 100 * NSEC_PER_MSEC, .burst = 20 };
+static struct rate of_others = { .gap = 100 * NSEC_PER_MSEC, .burst = 20 };
+
+/* May @dev listen to @router once more? */
+static bool heard_not_too_often(struct netdev *dev, const struct ip_addr *router)
+{
+	struct ip_addr link = { .d = { dev->index } };
+
+	if (route_is_router(dev, router) ? rate_ok(&of_routers, router) : rate_ok(&of_others, &link))
+		return true;
+	net_count(nd_adverts_saved);
+	return false;
 }
 
 void nd_router_advertisement(struct pbuf *p, const uint8_t *m, unsigned n)
@@ -164,7 +182,7 @@ void nd_router_advertisement(struct pbuf *p, const uint8_t *m, unsigned n)
 	if (n < 16 || !prefix_match(&p->src, &nd_link_prefix, 10) || dev->no_autoconf)
 		return;
 	nd_option(m, n, 16, 0, &len, &ok);
-	if (!ok)
+	if (!ok || !heard_not_too_often(dev, &p->src))
 		return;
 	for (unsigned i = 0; i < ND_DEVS; i++) {
 		if (atomic_load_explicit(&asking[i].dev, memory_order_acquire) == dev)

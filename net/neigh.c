@@ -9,8 +9,9 @@
  * Waiting:   at most QUEUE_MAX packets wait for one address and WAITING_MAX for all, so
  *            what the kernel itself sends (no larger than a frame) is bounded; what
  *            programs send stays charged to them meanwhile.
- * Locks:     neigh_lock protects everything else.  A device's locks come inside.
- *            Packets are freed without it.
+ * Asking:    at most SWEEP_ASKS questions are repeated at a time, whoever made up how many
+ *            addresses; the others' turn comes SWEEP_NS later.
+ * Locks:     neigh_lock protects everything else.  Packets are sent and freed without it.
  */
 #include "net/event.h"
 #include "net/icmp_err.h"
@@ -30,6 +31,8 @@
 #define PROBES        3u
 #define FAILED_NS     (3 * NSEC_PER_SEC) /* so long no new question */
 #define FAILED_NEWS   8u    /* entries that fail at one moment and are told of */
+#define SWEEP_ASKS    32u   /* questions repeated in one go */
+#define SWEEP_NS      (50 * NSEC_PER_MSEC) /* until the next go, when more are due */
 #define MAC_VALID     (1ULL << 63)
 
 struct neigh {
@@ -48,7 +51,7 @@ struct neigh {
 static struct spinlock neigh_lock = SPINLOCK_INIT("neigh");
 static _Atomic(struct neigh *) *buckets;
 static struct kmem_cache *neigh_cache;
-static unsigned nr_neighs, nr_waiting, hand;
+static unsigned nr_neighs, nr_waiting, hand, sweep_hand;
 static uint64_t waiting_bytes;
 static struct timer sweep_timer;
 
@@ -221,17 +224,24 @@ static struct neigh *create(struct netdev *dev, const struct ip_addr *a, struct 
 	return n;
 }
 
-static void ask(struct neigh *n, bool unicast)
+/* A question that is due; asked without neigh_lock. */
+struct question {
+	struct netdev *dev;
+	struct ip_addr addr;
+	uint64_t mac; /* whom to ask; 0: everybody */
+};
+
+static void ask(const struct question *q)
 {
-	uint64_t w = atomic_load_explicit(&n->mac, memory_order_relaxed);
+	const uint8_t *mac = q->mac ? (const uint8_t *)&q->mac : NULL;
 	struct ip_addr src;
 
-	if (!route_source(n->dev, &n->addr, &src))
+	if (!route_source(q->dev, &q->addr, &src))
 		return;
-	if (addr_is_v4(&n->addr))
-		arp_request(n->dev, &src, &n->addr, unicast ? (const uint8_t *)&w : NULL);
+	if (addr_is_v4(&q->addr))
+		arp_request(q->dev, &src, &q->addr, mac);
 	else
-		nd_solicit(n->dev, &src, &n->addr, unicast ? (const uint8_t *)&w : NULL);
+		nd_solicit(q->dev, &src, &q->addr, mac);
 }
 
 static void arm(uint64_t deadline)
@@ -240,54 +250,76 @@ static void arm(uint64_t deadline)
 		timer_set(&sweep_timer, deadline);
 }
 
+/* What one look at the table has found; all that follows from it is done without the lock. */
+struct sweep {
+	struct question ask[SWEEP_ASKS];
+	struct neigh_info failed[FAILED_NEWS];
+	struct pqueue lost;
+	unsigned nr_ask, nr_failed;
+	uint64_t now, next; /* next: when to look again; 0: not at all */
+};
+
+/* neigh_lock held: INCOMPLETE, DELAY and PROBE have something to do. */
+static void look(struct neigh *n, struct sweep *s)
+{
+	uint8_t state = state_of(n);
+
+	if (state != NEIGH_INCOMPLETE && state != NEIGH_DELAY && state != NEIGH_PROBE)
+		return;
+	if (n->deadline <= s->now + NSEC_PER_MSEC) {
+		if (state == NEIGH_DELAY) {
+			set_state(n, NEIGH_PROBE);
+			n->probes = 0;
+		}
+		if (n->probes >= PROBES) {
+			set_state(n, NEIGH_FAILED);
+			atomic_store_explicit(&n->mac, 0, memory_order_relaxed);
+			n->deadline = s->now + FAILED_NS;
+			dequeue_all(n, &s->lost);
+			if (s->nr_failed < FAILED_NEWS)
+				describe(n, &s->failed[s->nr_failed++]);
+			return;
+		}
+		if (s->nr_ask < SWEEP_ASKS) {
+			n->probes++;
+			n->deadline = s->now + retrans_ns(n->dev);
+			s->ask[s->nr_ask++] = (struct question){
+				n->dev, n->addr, state == NEIGH_INCOMPLETE ? 0 :
+				atomic_load_explicit(&n->mac, memory_order_relaxed) };
+		} else {
+			n->deadline = s->now + SWEEP_NS;
+		}
+	}
+	if (!s->next || n->deadline < s->next)
+		s->next = n->deadline;
+}
+
 /* Looks at every entry that has something to do; runs only while there is one. */
 static void sweep(struct timer *t)
 {
-	uint64_t now = clock_ns(), next = 0;
-	struct neigh_info failed[FAILED_NEWS];
-	struct pqueue lost = { 0 };
-	unsigned nr_failed = 0;
+	struct sweep s = { .now = clock_ns() };
 	struct pbuf *p;
 
 	spin_lock(&neigh_lock);
 	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
 		struct neigh *n;
 
-		for (n = atomic_load_explicit(&buckets[i], memory_order_relaxed); n;
-		     n = atomic_load_explicit(&n->next, memory_order_relaxed)) {
-			uint8_t s = state_of(n);
-
-			if (s != NEIGH_INCOMPLETE && s != NEIGH_DELAY && s != NEIGH_PROBE)
-				continue;
-			if (n->deadline <= now + NSEC_PER_MSEC) {
-				if (s == NEIGH_DELAY) {
-					set_state(n, NEIGH_PROBE);
-					n->probes = 0;
-				}
-				if (n->probes >= PROBES) {
-					set_state(n, NEIGH_FAILED);
-					atomic_store_explicit(&n->mac, 0, memory_order_relaxed);
-					n->deadline = now + FAILED_NS;
-					dequeue_all(n, &lost);
-					if (nr_failed < FAILED_NEWS)
-						describe(n, &failed[nr_failed++]);
-					continue;
-				}
-				n->probes++;
-				n->deadline = now + retrans_ns(n->dev);
-				ask(n, s != NEIGH_INCOMPLETE);
-			}
-			if (!next || n->deadline < next)
-				next = n->deadline;
-		}
+		/* Each time from another bucket on: who is last when many are due is so by turns. */
+		n = atomic_load_explicit(&buckets[(sweep_hand + i) & (NEIGH_BUCKETS - 1)],
+					 memory_order_relaxed);
+		for (; n; n = atomic_load_explicit(&n->next, memory_order_relaxed))
+			look(n, &s);
 	}
-	if (next)
-		timer_set(t, next);
+	sweep_hand += NEIGH_BUCKETS / 8 + 1;
+	if (s.next)
+		timer_set(t, s.next);
 	spin_unlock(&neigh_lock);
-	while (nr_failed)
-		tell(&failed[--nr_failed], false);
+	for (unsigned i = 0; i < s.nr_ask; i++)
+		ask(&s.ask[i]);
+	while (s.nr_failed)
+		tell(&s.failed[--s.nr_failed], false);
 	/* Who sent them hears of it as of an ICMP error. */
-	while ((p = pqueue_pop(&lost))) {
+	while ((p = pqueue_pop(&s.lost))) {
 		icmp_err_local(p, EHOSTUNREACH);
 		pbuf_free(p);
 	}
@@ -299,7 +331,7 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 	uint64_t now = clock_ns();
 	struct pqueue gone = { 0 };
 	struct neigh *n;
-	bool send = false;
+	bool send = false, unknown = false;
 
 	spin_lock(&neigh_lock);
 	n = find(dev, hop);
@@ -327,7 +359,7 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 		set_state(n, NEIGH_INCOMPLETE);
 		n->probes = 1;
 		n->deadline = now + retrans_ns(dev);
-		ask(n, false);
+		unknown = true;
 		timer_set(&sweep_timer, n->deadline); /* may be earlier than what it waits for */
 		/* fall through */
 	case NEIGH_INCOMPLETE:
@@ -340,6 +372,8 @@ static bool output_slow(struct netdev *dev, const struct ip_addr *hop, struct pb
 	}
 out:
 	spin_unlock(&neigh_lock);
+	if (unknown)
+		ask(&(struct question){ dev, *hop, 0 });
 	if (unlikely(gone.count)) {
 		atomic_fetch_add_explicit(&dev->tx_dropped, gone.count, memory_order_relaxed);
 		pqueue_purge(&gone);

@@ -98,7 +98,10 @@ bool ifaddr_is_broadcast(const struct netdev *dev, const struct ip_addr *a);
 /* Is @a on one of @dev's own networks? */
 bool ifaddr_on_link(const struct netdev *dev, const struct ip_addr *a);
 const struct ifaddr *ifaddr_table(void); /* NR_IFADDRS entries */
-bool prefix_match(const struct ip_addr *a, const struct ip_addr *net, unsigned prefix);
+static inline bool prefix_match(const struct ip_addr *a, const struct ip_addr *net, unsigned prefix)
+{
+	return addr_common_bits(a, net) >= prefix;
+}
 /* Where packets go that no address's prefix and no route covers; NULL: nowhere. */
 void route_set_default(struct netdev *dev);
 
@@ -118,8 +121,9 @@ struct route_entry {
 #define NR_LEARNT      16 /* of them from advertisements, and the same from redirects, at most */
 /* Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM, -ENETUNREACH (gateway). */
 int route_add(const struct route_entry *r);
-/* Removes the first that fits; @gw NULL and @dev NULL: any.  -ESRCH. */
-int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev);
+/* Removes what fits; @gw NULL, @dev NULL and @proto 0: any.  -ESRCH. */
+int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev,
+	      uint8_t proto);
 void route_flush(struct netdev *dev);
 void route_for_each(void (*fn)(const struct route_entry *r, void *arg), void *arg);
 /* The neighbour that gets a packet to @dst; false: no way. */
@@ -139,6 +143,8 @@ struct route {
 	struct netdev *dev;
 	struct ip_addr src; /* address to use when the socket has none */
 };
+/* The device that packets to @dst leave by; NULL: there is no way, or it is down. */
+struct netdev *route_device(const struct ip_addr *dst);
 /* Return: 0, -ENETUNREACH, -EADDRNOTAVAIL. */
 int route_lookup(const struct ip_addr *dst, struct route *out);
 /* The same by way of @dev, unless @dst is an address of this machine; NULL: any device. */

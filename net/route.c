@@ -10,6 +10,7 @@
  */
 #include "net/netdev.h"
 #include "net/event.h"
+#include "net/rate.h"
 #include "kernel/lock.h"
 #include "kernel/rcu.h"
 #include "kernel/errno.h"
@@ -17,6 +18,9 @@
 #include "mm/slab.h"
 
 #define REDIRECT_NS (600 * NSEC_PER_SEC)
+
+/* Each changes the table: more than these on one link, and they are a flood. */
+static struct rate redirects = { .gap = 100 * NSEC_PER_MSEC, .burst = 20 };
 
 static struct spinlock addr_lock = SPINLOCK_INIT("ifaddr");
 static struct ifaddr addrs[NR_IFADDRS];
@@ -136,15 +140,6 @@ void route_set_default(struct netdev *dev)
 	atomic_store_explicit(&default_dev, dev, memory_order_release);
 }
 
-bool prefix_match(const struct ip_addr *a, const struct ip_addr *net, unsigned prefix)
-{
-	unsigned bytes = prefix / 8, bits = prefix % 8;
-
-	if (memcmp(a->b, net->b, bytes))
-		return false;
-	return !bits || ((a->b[bytes] ^ net->b[bytes]) >> (8 - bits)) == 0;
-}
-
 bool ifaddr_is_local(const struct ip_addr *a)
 {
 	if (addr_is_loopback(a))
@@ -196,15 +191,6 @@ static bool link_local(const struct ip_addr *a)
 	return !addr_is_v4(a) && (get_be16(a->b) & 0xffc0) == 0xfe80;
 }
 
-static unsigned common_bits(const struct ip_addr *a, const struct ip_addr *b)
-{
-	unsigned n = 0;
-
-	while (n < 128 && prefix_match(a, b, n + 1))
-		n++;
-	return n;
-}
-
 /*
  * Same family; then the rules of RFC 6724 section 5 that a host with one link needs, in
  * their order: the same scope, not deprecated, temporary if that is wished, and the
@@ -228,7 +214,7 @@ bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr 
 			(flags & IFA_DEPRECATED ? 0 : 512) +
 			(!(flags & IFA_TEMPORARY) == !nd_prefers_temporary() ? 256 : 0) +
 			(addr_is_v4(dst) ? prefix_match(dst, &f->addr, f->prefix) :
-					   (int)min(common_bits(dst, &f->addr), f->prefix));
+					   (int)min(addr_common_bits(dst, &f->addr), f->prefix));
 		if (score > best_score) {
 			best = f;
 			best_score = score;
@@ -279,39 +265,75 @@ static void tell_routes(const struct route_table *old,
 	net_event(&e);
 }
 
+static bool expired(const struct route_entry *r, uint64_t now)
+{
+	uint64_t until = __atomic_load_n(&r->valid_until, __ATOMIC_RELAXED);
+
+	return until && until <= now;
+}
+
+/*
+ * route_lock held: is @add there already?  By the same maker it lives on as long as @add would,
+ * which readers may see at any time; what an administrator has set no router takes over.
+ */
+static bool renewed(struct route_table *t, const struct route_entry *add, uint64_t now)
+{
+	for (unsigned i = 0; t && i < t->nr; i++) {
+		struct route_entry *r = &t->e[i];
+
+		if (!same_route(r, add) || expired(r, now))
+			continue;
+		if (r->proto == add->proto)
+			__atomic_store_n(&r->valid_until, add->valid_until, __ATOMIC_RELAXED);
+		return r->proto == add->proto || (is_learnt(add) && !is_learnt(r));
+	}
+	return false;
+}
+
 /*
  * Publishes a copy without the entries for which @drop says so, and with @add
- * (NULL: none).  Return: entries dropped, or -ENOMEM, -ENOBUFS.
+ * (NULL: none), unless that changes nothing.  Return: entries dropped, or -ENOMEM, -ENOBUFS.
  */
 static int change_routes(bool (*drop)(const struct route_entry *r, const void *arg), const void *arg,
 			 const struct route_entry *add)
 {
 	uint64_t now = clock_ns();
 	struct route_table *old, *new;
-	unsigned alike = 0; /* by the same maker as @add */
+	unsigned keep = 0, alike = 0; /* alike: by the same maker as @add */
 	int dropped = 0;
 
-	/* An advertisement comes while packets are processed, where nobody sleeps. */
-	new = kmalloc(sizeof(*new) + NR_ROUTES * sizeof(new->e[0]), GFP_ATOMIC);
-	if (!new)
-		return -ENOMEM;
-	new->nr = 0;
 	spin_lock(&route_lock);
 	old = atomic_load_explicit(&routes, memory_order_relaxed);
+	if (add && renewed(old, add, now)) {
+		spin_unlock(&route_lock);
+		return 1;
+	}
 	for (unsigned i = 0; old && i < old->nr; i++) {
-		const struct route_entry *r = &old->e[i];
-
-		if (drop(r, arg)) {
+		if (drop(&old->e[i], arg)) {
 			dropped++;
-		} else if (!r->valid_until || r->valid_until > now) {
-			new->e[new->nr++] = *r;
-			alike += add && r->proto == add->proto;
+		} else if (!expired(&old->e[i], now)) {
+			keep++;
+			alike += add && old->e[i].proto == add->proto;
 		}
 	}
-	if (add && (new->nr == NR_ROUTES || (is_learnt(add) && alike >= NR_LEARNT))) {
+	if (!add && !dropped) {
 		spin_unlock(&route_lock);
-		kfree(new);
+		return 0;
+	}
+	if (add && (keep == NR_ROUTES || (is_learnt(add) && alike >= NR_LEARNT))) {
+		spin_unlock(&route_lock);
 		return -ENOBUFS;
+	}
+	/* An advertisement comes while packets are processed, where nobody sleeps. */
+	new = kmalloc(sizeof(*new) + (keep + 1) * sizeof(new->e[0]), GFP_ATOMIC);
+	if (!new) {
+		spin_unlock(&route_lock);
+		return -ENOMEM;
+	}
+	new->nr = 0;
+	for (unsigned i = 0; old && i < old->nr; i++) {
+		if (!drop(&old->e[i], arg) && !expired(&old->e[i], now))
+			new->e[new->nr++] = old->e[i];
 	}
 	if (add)
 		new->e[new->nr++] = *add;
@@ -342,6 +364,7 @@ struct route_match {
 	const struct ip_addr *dst, *gw;
 	unsigned prefix;
 	struct netdev *dev;
+	uint8_t proto;
 };
 
 static bool drop_match(const struct route_entry *r, const void *arg)
@@ -349,12 +372,14 @@ static bool drop_match(const struct route_entry *r, const void *arg)
 	const struct route_match *m = arg;
 
 	return r->prefix == m->prefix && addr_equal(&r->dst, m->dst) &&
-	       (!m->gw || addr_equal(&r->gw, m->gw)) && (!m->dev || r->dev == m->dev);
+	       (!m->gw || addr_equal(&r->gw, m->gw)) && (!m->dev || r->dev == m->dev) &&
+	       (!m->proto || r->proto == m->proto);
 }
 
-int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev)
+int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev,
+	      uint8_t proto)
 {
-	struct route_match m = { .dst = dst, .gw = gw, .prefix = prefix, .dev = dev };
+	struct route_match m = { .dst = dst, .gw = gw, .prefix = prefix, .dev = dev, .proto = proto };
 	int n = change_routes(drop_match, &m, NULL);
 
 	return n < 0 ? n : n ? 0 : -ESRCH;
@@ -406,7 +431,7 @@ static const struct route_entry *best_route(const struct ip_addr *dst, struct ne
 		const struct route_entry *r = &t->e[i];
 
 		if ((dev ? r->dev != dev : !r->dev->up) || addr_is_v4(&r->dst) != addr_is_v4(dst) ||
-		    (r->valid_until && r->valid_until < clock_ns()) ||
+		    expired(r, clock_ns()) ||
 		    !prefix_match(dst, &r->dst, r->prefix))
 			continue;
 		if (!best || is_better(r, best))
@@ -451,17 +476,13 @@ int route_lookup_on(const struct ip_addr *dst, struct netdev *dev, struct route 
 	return route_source(dev, dst, &out->src) ? 0 : -EADDRNOTAVAIL;
 }
 
-int route_lookup(const struct ip_addr *dst, struct route *out)
+/* The way out of this machine to @dst, which is not an address of its own. */
+static struct netdev *device_out(const struct ip_addr *dst)
 {
 	const struct route_entry *r;
 	struct netdev *dev = NULL;
 	unsigned best = 0;
 
-	if (ifaddr_is_local(dst)) {
-		out->dev = &loopback_dev;
-		out->src = *dst; /* talking to itself: both ends are the same address */
-		return 0;
-	}
 	for (unsigned i = 0; i < used_slots(); i++) {
 		struct netdev *d = ifaddr_dev(&addrs[i]);
 
@@ -483,10 +504,25 @@ int route_lookup(const struct ip_addr *dst, struct route *out)
 		dev = first_ether();
 	if (!dev)
 		dev = atomic_load_explicit(&default_dev, memory_order_acquire);
-	if (!dev || !dev->up)
+	return dev && dev->up ? dev : NULL;
+}
+
+struct netdev *route_device(const struct ip_addr *dst)
+{
+	return ifaddr_is_local(dst) ? &loopback_dev : device_out(dst);
+}
+
+int route_lookup(const struct ip_addr *dst, struct route *out)
+{
+	if (ifaddr_is_local(dst)) {
+		out->dev = &loopback_dev;
+		out->src = *dst; /* talking to itself: both ends are the same address */
+		return 0;
+	}
+	out->dev = device_out(dst);
+	if (!out->dev)
 		return -ENETUNREACH;
-	out->dev = dev;
-	return route_source(dev, dst, &out->src) ? 0 : -EADDRNOTAVAIL;
+	return route_source(out->dev, dst, &out->src) ? 0 : -EADDRNOTAVAIL;
 }
 
 static unsigned accept_redirects = 1;
@@ -499,18 +535,20 @@ bool route_redirect(struct netdev *dev, const struct ip_addr *from, const struct
 	struct route_entry r = { .dst = *dst, .gw = *gw, .prefix = 128, .dev = dev,
 				 .proto = ROUTE_REDIRECT };
 	bool direct = addr_equal(dst, gw);
-	struct ip_addr hop;
+	struct ip_addr hop, link = { .d = { dev->index } };
 
 	if (!__atomic_load_n(&accept_redirects, __ATOMIC_RELAXED) || addr_is_multicast(dst) ||
 	    ifaddr_is_local(dst) || ifaddr_is_local(gw) || link_local(dst) ||
 	    !route_next_hop(dev, dst, &hop) || !addr_equal(&hop, from) ||
 	    (!direct && !link_local(gw) && !ifaddr_on_link(dev, gw)))
 		return false;
+	if (!rate_ok(&redirects, &link))
+		return false;
 	if (direct)
 		r.gw = addr_is_v4(dst) ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
 	r.valid_until = clock_ns() + REDIRECT_NS;
 	/* The other way that an earlier redirect showed ends. */
-	route_del(dst, 128, NULL, dev);
+	route_del(dst, 128, NULL, dev, ROUTE_REDIRECT);
 	return route_add(&r) == 0;
 }
 

@@ -366,6 +366,7 @@ bool tcp_claim_probe(struct tcp_sock *tp); /* that byte was taken: it is sent; f
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
 void tcp_push_last(struct tcp_sock *tp); /* PSH on the last packet of outq, which is data */
 void tcp_reply_reset(const struct pbuf *p);              /* to a segment nobody wants */
+void tcp_reply_stray(const struct pbuf *p);              /* the same to one of no connection, at a bounded rate */
 void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr);
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
 struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);

@@ -45,7 +45,7 @@ void tcp_input(struct pbuf *p)
 		tcp_put(tp);
 		return;
 	}
-	tcp_reply_reset(p);
+	tcp_reply_stray(p);
 	pbuf_free(p);
 }
 

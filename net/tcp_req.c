@@ -193,7 +193,7 @@ void tcp_listen_input(struct tcp_sock *l, struct pbuf *p)
 	if (f & TH_ACK) {
 		if (tcp_cookie_ack(l, p))
 			return;
-		tcp_reply_reset(p);
+		tcp_reply_stray(p);
 		goto out;
 	}
 	if (!(f & TH_SYN) || !p->tcp.sport)

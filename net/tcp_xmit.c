@@ -4,6 +4,7 @@
  * carry no data of the stream (acknowledgements, probes, resets).
  */
 #include "net/tcp.h"
+#include "net/rate.h"
 
 struct pbuf *tcp_packet(const struct ip_addr *src, uint16_t sport, const struct ip_addr *dst,
 			uint16_t dport)
@@ -36,10 +37,8 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 	put_be16(h + 16, 0);
 	put_be16(h + 18, p->tcp.urg);
 	if (!p->dev || !p->dev->loopback) {
-		struct route rt;
-
-		if (!p->dev && route_lookup(&p->dst, &rt) == 0)
-			p->dev = rt.dev;
+		if (!p->dev)
+			p->dev = route_device(&p->dst);
 		if (p->dev && !p->dev->loopback) {
 			if ((p->dev->features & NETDEV_CSUM) || p->gso_size) { /* completed by the device, or when cut */
 				sum = (uint16_t)~csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
@@ -278,6 +277,25 @@ void tcp_reply_reset(const struct pbuf *in)
 	else
 		tcp_finish(p, 0, end, TH_RST | TH_ACK, 0);
 	ip_output(p, IPPROTO_TCP, IP_TTL_DEFAULT, 0);
+}
+
+/*
+ * RFC 9293 section 3.5.2 asks for a reset whenever a segment belongs to no connection.  A peer
+ * gets this many at once, which is a whole scan of two thousand ports, and as many a second on
+ * average; what is beyond that gets none, as if the network had lost it.
+ */
+#define STRAY_BURST  2000u
+#define STRAY_A_SECOND 200u
+static struct rate stray = { .gap = NSEC_PER_SEC / STRAY_A_SECOND, .burst = STRAY_BURST };
+
+void tcp_reply_stray(const struct pbuf *in)
+{
+	if (in->tcp.tcp_flags & TH_RST)
+		return;
+	if (in->dev->loopback || rate_ok(&stray, &in->src))
+		tcp_reply_reset(in);
+	else
+		net_count(tcp_resets_saved);
 }
 
 /* An acknowledgement without a connection: TIME_WAIT and half-open requests. */

@@ -230,7 +230,7 @@ int rtnl_route_request(struct nl_request *r, struct nl_buf *reply)
 	if (index && !e.dev)
 		return -ENODEV;
 	if (r->h->type == RTM_DELROUTE)
-		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev);
+		return route_del(&e.dst, e.prefix, addr_is_any(&e.gw) ? NULL : &e.gw, e.dev, 0);
 	if (!e.dev || e.dev->loopback || (m->type != TYPE_UNICAST && m->type))
 		return !e.dev ? -ENETUNREACH : -EOPNOTSUPP;
 	return route_add(&e);
