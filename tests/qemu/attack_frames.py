@@ -6,18 +6,21 @@ takes a wire first opens connections by hand (Connection), which no kernel knows
 """
 
 import random
+import socket
 import time
 
 from scapy.all import (ARP, ICMP, IP, TCP, UDP, Ether, ICMPv6DestUnreach, ICMPv6EchoRequest, ICMPv6MLQuery,
-                       ICMPv6NDOptDstLLAddr, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr, ICMPv6ND_NA, ICMPv6ND_NS,
-                       ICMPv6ND_RA, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
+                       ICMPv6NDOptDstLLAddr, ICMPv6NDOptMTU, ICMPv6NDOptPrefixInfo, ICMPv6NDOptSrcLLAddr,
+                       ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6ND_RA, ICMPv6ND_Redirect, ICMPv6PacketTooBig, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment,
                        IPv6ExtHdrHopByHop, IPv6ExtHdrRouting, PadN, RouterAlert, raw)
 
 PEER_MAC = "02:00:00:00:00:09"  # a station that only the attacker plays
 PORT = 12865                    # netserver listens there: the honest client's
 ECHO = 7                        # so does a server that answers what it reads
 CLOSES = 9                      # and one that closes at once
+STOPPED = 13                    # one that is stopped: nobody accepts, nobody reads
 CONNECTIONS = 24                # that an attacker holds open
+held = []                       # sockets of the attacker's own kernel, until the attack is over
 random.seed(1)
 
 
@@ -153,20 +156,62 @@ def neighbours(f):
     return packets
 
 
+def station(i):
+    return f"02:00:00:02:{i >> 8 & 255:02x}:{i & 255:02x}"
+
+
 def routers(f):
-    """Advertisements of new routers, prefixes and the addresses that follow from them, each contested."""
+    """Advertisements: many routers and prefixes, life times that change, parameters at their bounds.
+
+    IPv4 knows none; there, offers of a DHCP server that nobody has asked.
+    """
+    packets = []
+    for i in range(400):
+        if not f.six:
+            bootp = bytes((2, 1, 6, 0)) + random.randbytes(4) + bytes(8) + random.randbytes(220) + \
+                b"\x63\x82\x53\x63\x35\x01" + bytes((2 + i % 5,)) + b"\x33\x04\0\0\0\x01\xff"
+            packets.append(f.packet() / UDP(sport=67, dport=68) / bootp)
+            continue
+        advert = IPv6(src=f"fe80::{i % 200 + 1:x}", dst="ff02::1", hlim=255) / ICMPv6ND_RA(
+            chlim=random.choice((0, 1, 64, 255)), routerlifetime=random.choice((0, 1, 1800, 65535)),
+            reachabletime=random.choice((0, 1, 3600000)), retranstimer=random.choice((0, 1, 100)))
+        for _ in range(random.randrange(1, 12)):
+            life = random.choice((0, 1, 7200, 0xffffffff))
+            advert /= ICMPv6NDOptPrefixInfo(prefix=f"fd88:0:0:{random.randrange(5000):x}::", prefixlen=64, L=1, A=1,
+                                            validlifetime=life, preferredlifetime=random.choice((0, life)))
+        packets.append(advert / ICMPv6NDOptSrcLLAddr(lladdr=station(i)) / ICMPv6NDOptMTU(mtu=random.choice((68, 1500, 9000))))
+    return packets
+
+
+def duplicates(f):
+    """Somebody else has every address: that of the guest, and those that follow from an advertised prefix."""
     packets = []
     for i in range(200):
         if not f.six:
-            packets.append(ARP(op=2, hwsrc=f"02:00:00:02:00:{i & 255:02x}", psrc=f.guest if i % 4 == 0 else f.peer,
-                               hwdst=PEER_MAC, pdst=f.neighbour(i)))
+            packets.append(ARP(op=1 + i % 2, hwsrc=station(i), psrc=f.guest, hwdst=PEER_MAC,
+                               pdst=f.guest if i % 3 else f.neighbour(i)))
             continue
-        prefix = f"fd88:0:0:{i:x}:"
-        router = IPv6(src=f"fe80::{i + 1:x}", dst="ff02::1", hlim=255)
-        packets += [router / ICMPv6ND_RA(routerlifetime=1800)
-                    / ICMPv6NDOptPrefixInfo(prefix=prefix + ":", prefixlen=64, L=1, A=1),
-                    router / ICMPv6ND_NA(tgt=prefix + "5054:ff:fe12:3456", R=0, S=0, O=1)
-                    / ICMPv6NDOptDstLLAddr(lladdr=PEER_MAC)]
+        prefix = f"fd88:0:0:{i % 8:x}:"
+        router = IPv6(src=f"fe80::{i % 8 + 1:x}", dst="ff02::1", hlim=255)
+        for target in (f.guest, prefix + ":", prefix + "5054:ff:fe12:3456"):
+            packets += [router / ICMPv6ND_NA(tgt=target, R=0, S=0, O=1) / ICMPv6NDOptDstLLAddr(lladdr=station(i)),
+                        IPv6(src="::", dst="ff02::1:ff00:2", hlim=255) / ICMPv6ND_NS(tgt=target)]
+        packets.append(router / ICMPv6ND_RA(routerlifetime=1800) / ICMPv6NDOptPrefixInfo(prefix=prefix + ":", prefixlen=64))
+    return packets
+
+
+def redirects(f):
+    """Another way to everywhere, from who might be the router and from who is not."""
+    packets = []
+    for i in range(400):
+        source = (f.us, f.peer)[i % 2]
+        if f.six:
+            to = f"2001:db8::{i:x}"
+            packets.append(IPv6(src="fe80::1" if i % 3 else "fe80::2", dst=f.guest, hlim=255)
+                           / ICMPv6ND_Redirect(tgt=f"fe80::{i + 1:x}", dst=to) / ICMPv6NDOptDstLLAddr(lladdr=station(i)))
+        else:
+            quoted = IP(src=f.guest, dst=f"198.51.{i >> 8}.{i & 255}") / UDP(sport=1, dport=53)
+            packets.append(IP(src=source, dst=f.guest) / ICMP(type=5, code=1, gw=f.neighbour(i)) / raw(quoted)[:28])
     return packets
 
 
@@ -233,6 +278,18 @@ def out_of_order(f, connect):
     return [c.packet("A", seq=c.seq + 2 * i, data=b"x") for i in range(1, 1000)]
 
 
+def many_holes(f, connect):
+    """The same over many connections, and acknowledgements with blocks that change all the time."""
+    held = [connect(f, 3300 + i) for i in range(CONNECTIONS)]
+    packets = []
+    for i in range(1, 100):
+        for c in held:
+            near = sorted((c.ack + random.randrange(4000)) & 0xffffffff for _ in range(6))
+            packets.append(c.packet("A", seq=c.seq + 2 * random.randrange(1, 4000), data=b"x",
+                                    options=[("SAck", tuple(near))] if i % 2 else []))
+    return packets
+
+
 def sack_lies(f, connect):
     """Blocks for what was never sent, backwards, overlapping, the whole space."""
     c = connect(f, 3001)
@@ -272,6 +329,43 @@ def never_finished(f, connect):
     return [c.packet("A", ack=c.ack + n % 2, data=b"d" * (n % 3)) for n in range(20) for c in held]
 
 
+def never_accepted(f, connect):
+    """A server that has stopped accepting gets more connections than it has asked for; they send, and stay."""
+    for _ in range(100):
+        s = socket.socket(socket.AF_INET6 if f.six else socket.AF_INET)
+        s.setblocking(False)
+        s.connect_ex((f.guest, STOPPED))
+        held.append(s)
+    time.sleep(.5)
+    for s in held:
+        try:
+            s.send(b"n" * 4000)
+        except OSError:
+            pass  # there was no room for it
+    packets = []
+    for i in range(200):
+        packets += [syn(f, 5000 + i, [("MSS", 1000)], STOPPED), f.packet() / TCP(
+            sport=5000 + i, dport=STOPPED, flags="A", seq=1, ack=random.getrandbits(32))]
+    return packets
+
+
+def many_ends(f, connect):
+    """More connections that the guest closes first than it keeps in TIME_WAIT; what comes late for them."""
+    for _ in range(300):
+        with socket.create_connection((f.guest, CLOSES), 5) as s:
+            s.recv(1)
+    packets = []
+    for i in range(CONNECTIONS):  # these by hand, so that their numbers are known
+        c = connect(f, 3400 + i, CLOSES)
+        end = c.receive(lambda t: t.flags.F, last=False)
+        ack = (end.seq + 1 if end else c.ack) & 0xffffffff
+        c.send("FA", ack=ack)
+        packets += [c.packet("FA", ack=ack), c.packet("S", seq=c.seq + 1 + i % 2), c.packet("A", ack=ack + i % 3),
+                    c.packet("R", seq=c.seq + 1)]
+    return packets
+
+
 ATTACKS = [malformed_options, overlapping_fragments, tiny_fragments, extension_headers, syn_flood, mss_zero, resets,
-           forged_errors, echo_flood, neighbours, routers, queries, closed_udp, closed_tcp, out_of_order, sack_lies,
-           old_timestamps, window_games, slow_clients, never_finished]
+           forged_errors, echo_flood, neighbours, routers, duplicates, redirects, queries, closed_udp, closed_tcp,
+           out_of_order, many_holes, sack_lies, old_timestamps, window_games, slow_clients, never_finished,
+           never_accepted, many_ends]

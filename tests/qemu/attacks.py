@@ -6,9 +6,11 @@ Usage: attacks.py [--pairs N] NETPERF SECONDS RATE [NAME...]
 
 Every attack (attack_frames.py) is a list of frames of both families, made once and sent
 again and again, RATE a second, while an honest client (netperf TCP_RR) runs for SECONDS.
-With --pairs N it runs N times, in turn with runs while the same frames go to an address
-that nobody has; the ratio is the median of the N quotients of neighbours, so that what
-else the machine does matters little.  One record of JSON for each attack:
+With --pairs N the client runs longer, one connection of each family, begun under attack;
+SLICE seconds of attack and of the same frames to an address that nobody has take turns,
+N times.  What the client has done in each says the host's own TCP.  The ratio is the median of
+the N quotients of neighbours, so that what else the machine does matters little.
+One record of JSON for each attack:
 
 {"record": "attack", "attack": …, "sent": …, "attacked": transactions a second (median),
  "reference": …, "ratio": …, "ratios": [of each pair], "cpu_us": QEMU's processor time for one hostile packet,
@@ -20,6 +22,7 @@ import argparse
 import ctypes
 import json
 import os
+import random
 import re
 import socket
 import statistics
@@ -38,6 +41,8 @@ NOBODY_MAC = "02:00:00:00:00:c8"
 MEMORY = 11         # the guest's /proc/meminfo is behind this port
 SO_ATTACH_FILTER = 26
 QUIET = 3           # seconds after an attack
+SLICE = .2          # seconds of a measurement
+SETTLE = .03        # before it, for what is still in queues
 
 
 def bound(protocol):
@@ -78,14 +83,16 @@ class Sender(threading.Thread):
         self.sent, self.over = 0, False
 
     def run(self):
-        start = time.monotonic()
+        start, n = time.monotonic(), 0
         while not self.over:
-            while self.sent > (time.monotonic() - start) * self.rate and not self.over:
+            while n > (time.monotonic() - start) * self.rate and not self.over:
                 time.sleep(.002)
+            packets = self.packets
             try:
-                self.wire.send(self.packets[self.sent % len(self.packets)])
+                self.wire.send(packets[n % len(packets)])
             except OSError:
                 time.sleep(.002)  # the device's queue is full
+            n += 1
             self.sent += 1
 
     def __enter__(self):
@@ -191,6 +198,39 @@ def honest(netperf, seconds, six, again=True):
     return float(rates[0])
 
 
+class Client:
+    """An honest client that goes on, and how many transactions it has behind it."""
+
+    def __init__(self, netperf, six):
+        self.guest = FAMILIES[six].guest
+        self.process = subprocess.Popen([netperf, "-H", self.guest, "-t", "TCP_RR", "-l", "600", "-P", "0"],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(150):
+            if self.done() > 100:
+                return
+            time.sleep(.1)
+        raise SystemExit("the honest client did not get through")
+
+    def done(self):
+        """Segments of data of the one connection that has sent many."""
+        lines = subprocess.run(["ss", "-tinHO", "dst", self.guest], capture_output=True, text=True, check=True).stdout
+        return max((int(n) for n in re.findall(r"data_segs_out:(\d+)", lines)), default=0)
+
+    def rate(self):
+        """Transactions a second in the next slice."""
+        time.sleep(SETTLE)
+        before, start = self.done(), time.monotonic()
+        time.sleep(SLICE)
+        return (self.done() - before) / (time.monotonic() - start)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
 def cost(guest, wire, hostile, rate):
     """QEMU's processor time for one hostile packet while nothing else goes on, in microseconds."""
     start, idle = time.monotonic(), guest.cpu()
@@ -203,31 +243,42 @@ def cost(guest, wire, hostile, rate):
     return round(max(used, 0) / max(sender.sent, 1) * 1e6, 1)
 
 
+def compare(args, wire, hostile):
+    """Attack and reference in turn; returns frames sent at the guest and the rates of both."""
+    attacked, reference, sent = [], [], 0
+    harmless = [elsewhere(f) for f in hostile]
+    for six in (0, 1):
+        with Sender(wire, hostile, args.rate) as sender, Client(args.netperf, six) as client:
+            for i in range(args.pairs // 2):
+                for rates, packets in ((attacked, hostile), (reference, harmless))[::1 if i % 2 else -1]:
+                    sender.packets, before = packets, sender.sent
+                    rates.append(client.rate())
+                    sent += sender.sent - before if packets is hostile else 0
+    return sent, attacked, reference
+
+
 def measure(args, guest, wire, name, hostile):
     result = {"record": "attack", "attack": name}
-    before, sent = guest.free(), 0
-    attacked, reference, quotients = [], [], []
+    before = guest.free()
     memory = Memory(guest)
     memory.start()
-    for i in range(max(args.pairs, 1)):
-        runs = [(attacked, hostile)]
-        if args.pairs:  # each family, and either of the two first, as often
-            runs.insert(i % 2, (reference, [elsewhere(f) for f in hostile]))
-        for rates, packets in runs:
-            with Sender(wire, packets, args.rate) as sender:
-                rates.append(honest(args.netperf, args.seconds, i // 2 % 2))
-            sent += sender.sent if packets is hostile else 0
-        if args.pairs:
-            quotients.append(attacked[-1] / reference[-1])
     if args.pairs:
-        result["reference"] = statistics.median(reference)
+        result["sent"], attacked, reference = compare(args, wire, hostile)
+        quotients = [a / max(r, 1) for a, r in zip(attacked, reference)]
+        result["attacked"] = round(statistics.median(attacked), 1)
+        result["reference"] = round(statistics.median(reference), 1)
         result["ratio"] = round(statistics.median(quotients), 3)
         result["ratios"] = [round(q, 2) for q in quotients]
         used = guest.cpu()
         result["cpu_us_honest"] = honest(args.netperf, 1, 0)
         result["cpu_us_honest"] = round((guest.cpu() - used) / result["cpu_us_honest"] * 1e6, 1)
         result["cpu_us"] = cost(guest, wire, hostile, args.rate)
-    result["attacked"], result["sent"] = statistics.median(attacked), sent
+    else:
+        with Sender(wire, hostile, args.rate) as sender:
+            result["attacked"] = honest(args.netperf, args.seconds, random.randrange(2))
+        result["sent"] = sender.sent
+    while attack_frames.held:
+        attack_frames.held.pop().close()
     time.sleep(QUIET)
     memory.over = True
     memory.join()
@@ -250,8 +301,8 @@ def main():
     wires = (bound(0x0800), bound(0x86dd))
     guest = Guest()
 
-    def connect(f, sport, dport=attack_frames.ECHO, timestamps=False):
-        return Connection(wires[f.six], mac, f, sport, dport, timestamps)
+    def connect(f, sport, dport=attack_frames.ECHO, **kw):
+        return Connection(wires[f.six], mac, f, sport, dport, **kw)
 
     for attack in attack_frames.ATTACKS:
         if args.names and attack.__name__ not in args.names:
