@@ -398,6 +398,13 @@ static bool settled(unsigned conn)
 	return a->s && b->s && a->got == b->sent && b->got == a->sent && a->eof && b->eof;
 }
 
+/* All was read, only the last FIN's acknowledgement got lost until the peer's TIME_WAIT was over: a reset. */
+static bool forgotten(const struct end *e, const struct end *peer)
+{
+	return e->error == ECONNRESET && e->shut && e->eof && !peer->error && peer->eof && e->got == peer->sent &&
+	       peer->got == e->sent;
+}
+
 /* The wire is good: everything written arrives, and ends of streams. */
 static void finish(void)
 {
@@ -432,6 +439,7 @@ static void finish(void)
 		struct end *a = &ends[i][0], *b = &ends[i][1];
 		bool excused = a->closed || b->closed || a->error == ETIMEDOUT || b->error == ETIMEDOUT;
 
+		excused |= forgotten(a, b) || forgotten(b, a);
 		/* The third packet of the handshake never came, and the listener gave up: data meets a reset. */
 		excused |= !b->s && a->error == ECONNRESET;
 		/* A write after one's own shutdown does not happen here, so other errors are nobody's fault. */
