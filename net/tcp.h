@@ -302,6 +302,18 @@ static inline bool tcp_wmem_free(const struct tcp_sock *tp)
 	       atomic_load_explicit(&tp->sk.sndbuf, memory_order_relaxed);
 }
 
+/*
+ * TCP_NOTSENT_LOWAT: does as much wait to be sent as the program wants to wait?  Who waits or
+ * polls is told when half of it has gone (@shift 1), so that it is not woken for each segment.
+ * Context: any; exact when owned.
+ */
+static inline bool tcp_unsent_enough(const struct tcp_sock *tp, unsigned shift)
+{
+	return unlikely(tp->notsent_lowat) &&
+	       ((uint64_t)(__atomic_load_n(&tp->write_seq, __ATOMIC_RELAXED) -
+			   __atomic_load_n(&tp->snd_nxt, __ATOMIC_RELAXED)) << shift) >= tp->notsent_lowat;
+}
+
 /* tcp_hash.c */
 int tcp_hash_init(void);
 uint64_t ep_hash(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport);

@@ -28,6 +28,11 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 	struct tcp_seg *s = NULL;
 	uint32_t goal = seg_goal(tp), n, cost, extra = 0;
 
+	if (unlikely(tp->notsent_lowat)) { /* owned and not tcp_unsent_enough(): less waits */
+		uint32_t unsent = tp->write_seq - tp->snd_nxt;
+
+		want = min_t(size_t, want, max(tp->mss, tp->notsent_lowat - min(unsent, tp->notsent_lowat)));
+	}
 	if (tp->tx_next) {
 		s = list_last_entry(&tp->txq, struct tcp_seg, link);
 		if ((s->flags & (SEG_FIN | SEG_SYN | SEG_EOR)) || s->len >= goal || !s->data ||
@@ -139,16 +144,22 @@ static void mark_end(struct tcp_sock *tp, uint8_t flag)
 		list_last_entry(&tp->txq, struct tcp_seg, link)->flags |= flag;
 }
 
+static bool may_queue(const struct tcp_sock *tp)
+{
+	return tcp_wmem_free(tp) && !tcp_unsent_enough(tp, 0);
+}
+
 static bool room_or_end(struct tcp_sock *tp, uint32_t enough)
 {
-	return atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough ||
+	return (atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough && !tcp_unsent_enough(tp, 1)) ||
 	       atomic_load_explicit(&tp->sk.err, memory_order_relaxed) ||
 	       (sock_shut(&tp->sk) & SOCK_SND_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
 }
 
 /*
- * Lets go until there is room: a third of the buffer, or, when it is the group
- * that has no memory, half of what this socket holds.  Owned before and after.
+ * Lets go until there is room: a third of the buffer (and half of what may wait
+ * unsent), or, when it is the group that has no memory, half of what this socket
+ * holds.  Owned before and after.
  * Return: 0, -EAGAIN, -EINTR …
  */
 static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool memory)
@@ -165,7 +176,7 @@ static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool
 		/* What is queued may have been acknowledged in this very call. */
 		tcp_release(tp);
 		tcp_own(tp);
-		return tcp_wmem_free(tp) && !memory ? 0 : -EAGAIN;
+		return may_queue(tp) && !memory ? 0 : -EAGAIN;
 	}
 	tcp_release(tp);
 	ret = wait_event_interruptible_timeout(&tp->sk.wr, room_or_end(tp, enough), deadline);
@@ -215,7 +226,7 @@ static inline bool append_prepaid(struct tcp_sock *tp, uint32_t goal, const stru
 	uint32_t len = v->len, cost;
 
 	if (!s || s->link.next != &tp->txq || s->len + len > goal ||
-	    (s->flags & (SEG_FIN | SEG_SYN | SEG_EOR)))
+	    (s->flags & (SEG_FIN | SEG_SYN | SEG_EOR)) || unlikely(tp->notsent_lowat))
 		return false;
 	d = s->data;
 	if (!d || !d->nr || atomic_load_explicit(&d->refs, memory_order_relaxed) != 1 ||
@@ -274,7 +285,7 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 			nr--;
 			continue;
 		}
-		if (unlikely(!tcp_wmem_free(tp))) {
+		if (unlikely(!may_queue(tp))) {
 			err = wait_room(tp, nonblock, deadline, false);
 			if (!err)
 				err = write_error(tp);
@@ -367,7 +378,7 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 		err = write_error(tp);
 		if (err)
 			break;
-		if (!tcp_wmem_free(tp)) {
+		if (!may_queue(tp)) {
 			err = wait_room(tp, nonblock, deadline, false);
 			continue;
 		}

@@ -366,13 +366,6 @@ static void tcp_close(struct sock *s)
 	tcp_put(tp);
 }
 
-/* TCP_NOTSENT_LOWAT: as much waits to be sent as the program wants to wait. */
-static bool unsent_enough(const struct tcp_sock *tp)
-{
-	return unlikely(tp->notsent_lowat) && __atomic_load_n(&tp->write_seq, __ATOMIC_RELAXED) -
-					       __atomic_load_n(&tp->snd_nxt, __ATOMIC_RELAXED) >= tp->notsent_lowat;
-}
-
 static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 {
 	struct tcp_sock *tp = tcp_of(s);
@@ -407,7 +400,7 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_SND_SHUT)
 		ev |= EPOLLOUT | EPOLLWRNORM; /* a write would not block: it fails */
-	else if (tcp_wmem_free(tp) && !unsent_enough(tp))
+	else if (tcp_wmem_free(tp) && !tcp_unsent_enough(tp, 1))
 		ev |= EPOLLOUT | EPOLLWRNORM;
 	return ev;
 }

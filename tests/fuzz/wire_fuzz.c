@@ -191,8 +191,17 @@ static void xmit(struct netdev *d, struct pbuf *p)
 			strip(p, 5);
 		break;
 	case NO_OPTIONS:
-		if (tcp && (t[13] & TH_SYN)) /* in some but not in all of them: what was agreed on is in both */
-			strip(p, f / 16 % 4 ? 2 + f / 16 % 4 : 0);
+		/*
+		 * In some but not in all of them: what was agreed on is in both.  Without the answer's
+		 * window scale one side would take windows for 128 times smaller than the other means:
+		 * that connection crawls with any stack.
+		 */
+		if (tcp && (t[13] & TH_SYN)) {
+			uint8_t kind = f / 16 % 4 ? 2 + f / 16 % 4 : 0;
+
+			if (!(t[13] & TH_ACK) || kind > 3)
+				strip(p, kind);
+		}
 		break;
 	}
 	fly(p, delay);

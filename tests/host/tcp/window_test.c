@@ -468,6 +468,47 @@ static void path_known_body(void)
 	}
 }
 
+/* TCP_NOTSENT_LOWAT: what has not been sent stays short, for writes as for poll(); and all of it arrives. */
+static void unsent_body(void)
+{
+	static const unsigned lowats[] = { 1, 3000, 40000 };
+	static uint8_t b[sizeof(data)];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(lowats); i++) {
+		size_t queued = 0, got = 0;
+		unsigned v = lowats[i], stuck = 0;
+
+		begin();
+		HOST_CHECK_EQ(h_setopt(s, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)v), 0);
+		while (got < sizeof(data)) {
+			ssize_t n = queued < sizeof(data) ?
+					    h_send(s, data + queued, sizeof(data) - queued, MSG_DONTWAIT) : -EAGAIN;
+			struct pbuf *p;
+
+			HOST_CHECK(n > 0 || n == -EAGAIN);
+			HOST_CHECK(tp->write_seq - tp->snd_nxt < v + tp->mss);
+			queued += n > 0 ? (size_t)n : 0;
+			if (queued < sizeof(data)) { /* the buffer has room: only this limit can have ended the write */
+				HOST_CHECK(tp->write_seq - tp->snd_nxt >= v || !tcp_wmem_free(tp));
+				HOST_CHECK_EQ(h_send(s, data + queued, 1, MSG_DONTWAIT), -EAGAIN);
+				HOST_CHECK(!(s->ops->poll(s, NULL, NULL) & EPOLLOUT));
+			}
+			for (stuck++; (p = h_next()); stuck = 0) {
+				HOST_CHECK_EQ(p->tcp.seq, h.ack);
+				if (p->len)
+					pdata_copy_out(p->data, p->off, b + got, p->len);
+				got += p->len;
+				h.ack += p->len;
+			}
+			HOST_CHECK(stuck < 3);
+			h_ack(&h, h.ack);
+		}
+		HOST_CHECK(!memcmp(b, data, sizeof(data)));
+		HOST_CHECK(s->ops->poll(s, NULL, NULL) & EPOLLOUT);
+		end();
+	}
+}
+
 /* A million tiny segments to a reader that does not read: bounded, and nothing is lost of what was taken. */
 static void tiny_body(void)
 {
@@ -567,7 +608,7 @@ static void short_memory_body(void)
 	}
 #define TESTS(X)                                                                                   \
 	X(zero_window) X(shrunk) X(silly) X(nagle) X(keepalive) X(user_timeout) X(orphans)         \
-	X(urgent) X(pmtu) X(path_known) X(tiny) X(idle) X(short_memory)
+	X(urgent) X(pmtu) X(path_known) X(unsent) X(tiny) X(idle) X(short_memory)
 TESTS(TEST)
 
 int main(void)
