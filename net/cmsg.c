@@ -7,6 +7,8 @@
 #include "fs/vfs.h"
 #include "mm/slab.h"
 
+#define CONTROL_MAX 131072u /* bytes of control messages with one send, as on Linux */
+
 struct abi_in_pktinfo {
 	uint32_t ifindex;
 	uint8_t spec_dst[4], addr[4];
@@ -83,6 +85,9 @@ int cmsg_in(struct sock *s, struct sock_msg *m, const struct abi_msghdr *h)
 	uint64_t at = 0;
 	int ret = 0;
 
+	/* Also what keeps every sum of lengths below from wrapping. */
+	if (h->control && h->controllen > CONTROL_MAX)
+		return -ENOBUFS;
 	while (!ret && h->control && at + sizeof(c) <= h->controllen) {
 		const char *data = (const char *)h->control + at + sizeof(c);
 

@@ -20,6 +20,7 @@ struct dgram_sock *dgram_alloc(const struct sock_ops *ops, int family, int type,
 		return NULL;
 	memset(d, 0, sizeof(*d));
 	sock_common_init(&d->sk, ops, family, type, protocol, current_owner());
+	mutex_init(&d->naming, "dgram_naming");
 	spin_init(&d->lock, "dgram");
 	atomic_init(&d->refs, 1);
 	list_init(&d->port.link);

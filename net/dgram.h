@@ -2,7 +2,9 @@
 /*
  * Datagram sockets' common half: UDP, raw and ping sockets.
  *
- * Locks: lock (spinlock) protects queue, errors, rmem, wmem and sk.mem; the hash chains
+ * Locks: naming (mutex) protects the two ends against other calls on the socket: bind(),
+ *        connect(), the first send; who looks for a receiver reads them without it.
+ *        lock (spinlock) protects queue, errors, rmem, wmem and sk.mem; the hash chains
  *        are read under RCU.  Life: refs (the file, packets on their way out, whoever
  *        looks), freed by RCU.
  */
@@ -16,6 +18,7 @@
 
 struct dgram_sock {
 	struct sock sk;
+	struct mutex naming;       /* laddr, raddr, lport, rport, port */
 	struct spinlock lock;
 	_Atomic int refs;
 	struct pqueue queue;       /* lock */

@@ -8,6 +8,7 @@
 #include "net/mcast.h"
 #include "net/sock.h"
 #include "kernel/errno.h"
+#include "kernel/lock.h"
 #include "mm/slab.h"
 
 struct abi_mreq { /* struct ip_mreqn; programs also pass the first 8 bytes, or 12 */
@@ -67,7 +68,11 @@ static struct netdev *group_dev(int ifindex, const struct ip_addr *local,
 	return route_lookup(group, &rt) ? NULL : rt.dev;
 }
 
-/* A socket's memberships, so that closing it leaves them. */
+/*
+ * A socket's memberships, so that closing it leaves them.  Threads that share a socket may join
+ * and leave at once; it happens so seldom that one mutex serves all sockets.
+ */
+static struct mutex members_lock = MUTEX_INIT(members_lock, "ip_members"); /* ip.members of all sockets */
 struct ip_member {
 	struct ip_member *next;
 	struct netdev *dev;
@@ -75,6 +80,7 @@ struct ip_member {
 };
 #define MEMBERS_MAX 20u /* as Linux's default for IPv4 */
 
+/* members_lock held. */
 static int join(struct sock *s, struct netdev *dev, const struct ip_addr *group)
 {
 	struct ip_member *m;
@@ -104,6 +110,7 @@ static int join(struct sock *s, struct netdev *dev, const struct ip_addr *group)
 	return 0;
 }
 
+/* members_lock held. */
 static int leave(struct sock *s, struct netdev *dev, const struct ip_addr *group)
 {
 	struct ip_member **at = &s->ip.members, *m;
@@ -121,8 +128,23 @@ static int leave(struct sock *s, struct netdev *dev, const struct ip_addr *group
 
 void ip_opts_destroy(struct sock *s)
 {
+	if (!s->ip.members) /* nobody else has the socket any more */
+		return;
+	mutex_lock(&members_lock);
 	while (s->ip.members)
 		leave(s, s->ip.members->dev, &s->ip.members->group);
+	mutex_unlock(&members_lock);
+}
+
+/* @dev NULL: no such device, or when leaving, any. */
+static int membership(struct sock *s, bool add, struct netdev *dev, const struct ip_addr *group)
+{
+	int ret;
+
+	mutex_lock(&members_lock);
+	ret = add ? join(s, dev, group) : leave(s, dev, group);
+	mutex_unlock(&members_lock);
+	return ret;
 }
 
 static int membership4(struct sock *s, bool add, const void *val, unsigned len)
@@ -137,11 +159,10 @@ static int membership4(struct sock *s, bool add, const void *val, unsigned len)
 	local = addr_from_v4(r.local);
 	if (!addr_is_multicast(&group))
 		return -EINVAL;
-	if (add)
-		return join(s, group_dev(r.ifindex, &local, &group), &group);
-	return leave(
-		s, r.ifindex || !addr_is_any(&local) ? group_dev(r.ifindex, &local, &group) : NULL,
-		&group);
+	if (s->type == SOCK_STREAM)
+		return -EPROTO;
+	return membership(s, add, add || r.ifindex || !addr_is_any(&local) ?
+				  group_dev(r.ifindex, &local, &group) : NULL, &group);
 }
 
 static int membership6(struct sock *s, bool add, const void *val, unsigned len)
@@ -155,8 +176,10 @@ static int membership6(struct sock *s, bool add, const void *val, unsigned len)
 	group = addr_from_v6(r.group);
 	if (group.b[0] != 0xff)
 		return -EINVAL;
-	return add ? join(s, group_dev(r.ifindex, NULL, &group), &group) :
-		     leave(s, r.ifindex ? netdev_by_index((unsigned)r.ifindex) : NULL, &group);
+	if (s->type == SOCK_STREAM)
+		return -EPROTO;
+	return membership(s, add, add ? group_dev(r.ifindex, NULL, &group) :
+				  r.ifindex ? netdev_by_index((unsigned)r.ifindex) : NULL, &group);
 }
 
 static int multicast_if(struct sock *s, const void *val, unsigned len)

@@ -154,9 +154,11 @@ static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
 	    !s->ip.freebind)
 		return -EADDRNOTAVAIL;
+	mutex_lock(&d->naming);
 	d->laddr = addr;
 	if (s->type == SOCK_DGRAM && port)
 		d->lport = port;
+	mutex_unlock(&d->naming);
 	return 0;
 }
 
@@ -178,10 +180,12 @@ static int raw_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 		ret = dgram_route(d, a, &addr, &rt);
 	if (ret)
 		return ret;
+	mutex_lock(&d->naming);
 	if (addr_is_any(&d->laddr))
 		d->laddr = rt.src;
 	d->raddr = addr;
 	d->rport = 1;
+	mutex_unlock(&d->naming);
 	return 0;
 }
 

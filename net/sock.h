@@ -78,7 +78,7 @@ struct netdev;
 struct ip_opts {
 	struct netdev *bound;     /* SO_BINDTODEVICE, or NULL */
 	struct netdev *mcast_dev; /* IP_MULTICAST_IF, or NULL */
-	struct ip_member *members; /* only calls on the socket */
+	struct ip_member *members; /* ip_members (net/ip_opt.c) */
 	uint8_t pmtudisc;         /* PMTUDISC_* */
 	uint8_t mcast_ttl;
 	bool mcast_loop, hdrincl, freebind;

@@ -148,20 +148,19 @@ struct tcp_sock {
 
 	/* Sending. [o] */
 	struct list_head txq;       /* tcp_seg: sent and unacknowledged, then unsent */
-	struct tcp_seg *tx_next;    /* first unsent; NULL none */
+	struct tcp_seg *tx_next;    /* first unsent; NULL none.  From here to timer: tcp_renew() clears */
 	uint32_t snd_una, snd_nxt, snd_wnd, snd_wl1, snd_wl2, snd_max_wnd;
 	uint32_t write_seq;         /* behind the last byte queued */
 	uint32_t iss, irs;
 	uint32_t mss;               /* payload bytes per segment, options counted out */
 	uint32_t path_generation;   /* ip_path_generation() when mss was set */
-	uint32_t adv_mss, peer_mss, user_mss; /* we announce; the peer said; TCP_MAXSEG (0 none) */
+	uint32_t adv_mss, peer_mss; /* we announce; the peer said */
 	uint8_t snd_wscale, rcv_wscale;
 	uint8_t opts;               /* TCP_OPT_* agreed on */
-	bool fin_queued, nodelay, cork, more, inq; /* inq: TCP_INQ */
+	bool fin_queued, more;
 	bool probe_byte;            /* the byte at snd_nxt went out with a window probe */
 	bool orphan_counted;        /* among tcp_orphans() */
 	int soft_err;               /* what ICMP said about segments in flight; told at a time-out */
-	bool connecting;            /* connect() has begun and not yet told the result */
 	_Atomic uint32_t wmem;      /* truesize queued; read by waiting writers */
 	struct page *frag;          /* partly used block for copied bytes */
 	uint32_t frag_off, frag_size;
@@ -188,7 +187,7 @@ struct tcp_sock {
 	bool urg_send;              /* bytes before snd_up are urgent */
 	uint32_t snd_up;
 	bool hungry;                /* the last reader waits for more than one byte */
-	bool ack_now, ack_pending, quickack, fin_rcvd;
+	bool ack_now, ack_pending, fin_rcvd;
 	bool interactive;           /* requests are answered soon: the answer acknowledges */
 	uint8_t quick;              /* so many acknowledgements more do not wait */
 	uint32_t answered;          /* rcv_nxt when data was last sent */
@@ -213,7 +212,6 @@ struct tcp_sock {
 	struct tcp_seg *rtx_hint;   /* no lost element before it waits to be sent again; NULL: unknown */
 	struct list_head tsq;       /* tcp_seg.tlink, in the order of the last transmission (tcp_rack.h) */
 	struct tcp_rack rack;
-	const struct tcp_cc_ops *cc;
 	union {
 		struct tcp_cubic cubic;
 	} cc_state;
@@ -234,15 +232,25 @@ struct tcp_sock {
 	_Atomic bool icmp_queued;   /* whoever sets it may write icmp and push the node */
 	struct tcp_icmp icmp;
 	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at, reo_at, pto_at;
-	uint64_t first_rto_ns;      /* when the present run of time-outs began */
-	unsigned keep_idle, keep_intvl, keep_cnt, keep_probes; /* seconds */
+
+	/* Options, and what outlives a connection. [o] */
+	const struct tcp_cc_ops *cc;
+	bool nodelay, cork, quickack, inq; /* inq: TCP_INQ */
+	bool connecting;            /* connect() has begun and not yet told the result */
+	bool connected;             /* connect() or accept() said so; until connect(AF_UNSPEC) */
+	bool addr_locked, port_locked; /* named by bind(): not given back when the connection ends */
+	uint32_t user_mss;          /* TCP_MAXSEG; 0 none */
+	unsigned keep_idle, keep_intvl, keep_cnt; /* seconds */
 	unsigned user_timeout_ms, syn_retries, defer_accept, linger2, notsent_lowat;
+
+	uint64_t first_rto_ns;      /* when the present run of time-outs began.  From here: tcp_renew() clears */
+	unsigned keep_probes;
 
 	/* Counts for TCP_INFO. [o] */
 	uint32_t total_retrans;
 	uint64_t bytes_in, bytes_acked_total, delivered, bytes_sent, bytes_retrans, last_data_ns;
 	uint32_t dsacks, ofo_in, data_segs_in, data_segs_out;
-	uint32_t segs_in, segs_out;
+	uint32_t segs_in, segs_out; /* to here */
 
 	struct list_head accept_link; /* listener's lock */
 	struct tcp_sock *parent;      /* listener a child came from, until accepted; only compared */
@@ -293,6 +301,11 @@ unsigned tcp_orphans(void);          /* connections without a file that still ha
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
 int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
 int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
+/*
+ * Makes a dead connection's socket as good as new: no bytes, no numbers, no name but what
+ * bind() gave.  Options stay.  Owned, in TCP_CLOSE, and no reader copies.
+ */
+void tcp_renew(struct tcp_sock *tp);
 void tcp_release_port(struct tcp_sock *tp); /* bound or held; owned, or nobody else knows it */
 void tcp_free_txq(struct tcp_sock *tp);
 void tcp_free_rxq(struct tcp_sock *tp);

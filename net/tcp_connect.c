@@ -17,6 +17,7 @@ static bool connect_port_free(struct port_user *u, uint16_t port, void *arg)
 	return !ep_taken(&t->tp->ep.laddr, port, &t->tp->ep.raddr, t->tp->ep.rport, t->reuse_tw);
 }
 
+/* Names both ends and sends the SYN.  On failure the caller renews what has been named so far. */
 static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_t port)
 {
 	struct connect_try t = { .tp = tp };
@@ -63,15 +64,17 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	tp->snd_wnd = 0;
 	tp->retries = 0;
 	tp->backoff = 0;
-	atomic_store_explicit(&tp->sk.shut, 0, memory_order_relaxed);
+	(void)sock_take_error(&tp->sk); /* of the last connection */
 	ret = tcp_queue_flag(tp, SEG_SYN);
 	if (ret)
-		goto fail;
+		return ret;
 	tp->home = (uint16_t)(cpu_id() + 1);
 	tcp_set_state(tp, TCP_SYN_SENT);
 	ret = ep_insert(&tp->ep, t.reuse_tw);
-	if (ret)
-		goto fail;
+	if (ret) {
+		tcp_set_state(tp, TCP_CLOSE);
+		return ret;
+	}
 	net_count(tcp_active_opens);
 	tcp_send_seg(tp, tp->tx_next, now);
 	tp->snd_nxt = tp->iss + 1;
@@ -79,11 +82,43 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	tcp_rto_restart(tp, now);
 	tcp_timer_update(tp);
 	return 0;
-fail:
-	tcp_set_state(tp, TCP_CLOSE);
-	tcp_free_txq(tp);
-	tcp_release_port(tp);
+}
+
+static int connect_to(struct tcp_sock *tp, const union sockaddr_any *a, unsigned len)
+{
+	struct ip_addr addr;
+	uint16_t port;
+	int ret = addr_import(tp->sk.family, a, len, &addr, &port);
+
+	if (ret)
+		return ret;
+	if (addr_is_multicast(&addr) || (tp->sk.v6only && addr_is_v4(&addr) && tp->sk.family == AF_INET6))
+		return -ENETUNREACH;
+	ret = connect_start(tp, &addr, port);
+	if (ret)
+		tcp_renew(tp);
 	return ret;
+}
+
+/* Ends whatever the socket is doing.  Owned before and after. */
+static void tcp_disconnect(struct tcp_sock *tp)
+{
+	if (tcp_in(tp, TCPF(TCP_LISTEN)))
+		tcp_listen_close(tp);
+	else
+		tcp_abort(tp, ECONNRESET);
+	/* A reader that copies without owning the socket ends before its bytes go. */
+	while (unlikely(tp->rx_busy)) {
+		tp->rx_turn = true;
+		tcp_release(tp);
+		wait_event(&tp->sk.rd, !__atomic_load_n(&tp->rx_busy, __ATOMIC_ACQUIRE));
+		tcp_own(tp);
+	}
+	if (!tcp_in(tp, TCPF(TCP_CLOSE))) /* another thread has connected it meanwhile */
+		return;
+	tp->connecting = false;
+	tp->connected = false;
+	tcp_renew(tp);
 }
 
 /* Waits for the end of the handshake.  Owned before and after.  Return: 0 or -errno. */
@@ -105,26 +140,16 @@ int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo)
 int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock)
 {
 	struct tcp_sock *tp = tcp_of(s);
-	struct ip_addr addr;
-	uint16_t port;
 	int ret;
 
-	if (len >= 2 && a->family == AF_UNSPEC) {
+	if (len < sizeof(a->family))
+		return -EINVAL;
+	if (a->family == AF_UNSPEC) {
 		tcp_own(tp);
-		if (tcp_in(tp, TCPF(TCP_LISTEN)))
-			tcp_listen_close(tp);
-		else
-			tcp_abort(tp, 0);
+		tcp_disconnect(tp);
 		tcp_release(tp);
 		return 0;
 	}
-	ret = addr_import(s->family, a, len, &addr, &port);
-	if (ret)
-		return ret;
-	if (s->family == AF_INET6 && addr_is_v4(&addr) && s->v6only)
-		return -ENETUNREACH;
-	if (addr_is_multicast(&addr))
-		return -ENETUNREACH;
 	tcp_own(tp);
 	switch (tcp_state(tp)) {
 	case TCP_CLOSE:
@@ -133,9 +158,10 @@ int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool 
 			ret = sock_take_error(s);
 			if (!ret)
 				ret = -ECONNABORTED;
+			tcp_disconnect(tp);
 			goto out;
 		}
-		ret = connect_start(tp, &addr, port);
+		ret = tp->connected ? -EISCONN : connect_to(tp, a, len);
 		if (ret)
 			goto out;
 		tp->connecting = true;
@@ -153,6 +179,7 @@ int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool 
 		break;
 	default:
 		ret = tp->connecting ? 0 : -EISCONN;
+		tp->connected = tp->connected || tp->connecting;
 		tp->connecting = false;
 		goto out;
 	}
@@ -161,6 +188,9 @@ int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool 
 		tp->connecting = false;
 		if (!ret && tcp_in(tp, TCPF(TCP_CLOSE)))
 			ret = -ECONNABORTED;
+		tp->connected = !ret;
+		if (ret && tcp_in(tp, TCPF(TCP_CLOSE)))
+			tcp_disconnect(tp);
 	}
 out:
 	tcp_release(tp);

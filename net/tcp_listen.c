@@ -10,6 +10,18 @@
 #include "fs/vfs.h"
 #include "mm/slab.h"
 
+static struct tcp_listener *listener_alloc(void)
+{
+	struct tcp_listener *q = kzalloc(sizeof(*q), GFP_KERNEL | GFP_ACCOUNT);
+
+	if (!q)
+		return NULL;
+	spin_init(&q->lock, "tcp_listener");
+	list_init(&q->accept);
+	list_init(&q->reqs);
+	return q;
+}
+
 int tcp_listen(struct sock *s, int backlog)
 {
 	struct tcp_sock *tp = tcp_of(s);
@@ -23,7 +35,7 @@ int tcp_listen(struct sock *s, int backlog)
 		goto out;
 	}
 	ret = -EINVAL;
-	if (!tcp_in(tp, TCPF(TCP_CLOSE)) || tp->connecting || tp->listener)
+	if (!tcp_in(tp, TCPF(TCP_CLOSE)) || tp->connecting || tp->connected)
 		goto out;
 	if (!tp->port.port) {
 		tp->port.addr = tp->ep.laddr;
@@ -36,17 +48,15 @@ int tcp_listen(struct sock *s, int backlog)
 	/* Options may have changed since bind(). */
 	tp->port.reuseaddr = s->reuseaddr;
 	tp->port.reuseport = s->reuseport;
-	q = kzalloc(sizeof(*q), GFP_KERNEL | GFP_ACCOUNT);
+	q = tp->listener ? tp->listener : listener_alloc();
 	ret = q ? port_set_listening(&tcp_ports, &tp->port, true) : -ENOMEM;
-	if (ret) {
-		kfree(q);
+	tp->listener = q; /* stays with the socket: packets on their way may still look at it */
+	if (ret)
 		goto out;
-	}
-	spin_init(&q->lock, "tcp_listener");
-	list_init(&q->accept);
-	list_init(&q->reqs);
+	spin_lock(&q->lock);
 	q->backlog = (unsigned)backlog;
-	tp->listener = q;
+	q->closed = false;
+	spin_unlock(&q->lock);
 	tcp_set_state(tp, TCP_LISTEN);
 	listen_insert(tp);
 out:
@@ -102,6 +112,7 @@ int tcp_accept(struct sock *s, struct sock **out, bool nonblock)
 	}
 	tcp_own(tp);
 	tp->parent = NULL;
+	tp->connected = true;
 	sock_mem_move(&tp->sk.mem, current_owner());
 	if (tp->snd_una == tp->snd_nxt)
 		tp->home = (uint16_t)(cpu_id() + 1);
@@ -118,7 +129,10 @@ void tcp_listen_close(struct tcp_sock *l)
 
 	listen_remove(l);
 	tcp_set_state(l, TCP_CLOSE);
-	port_release(&tcp_ports, &l->port);
+	if (l->orphan || !l->port_locked)
+		port_release(&tcp_ports, &l->port);
+	else
+		(void)port_set_listening(&tcp_ports, &l->port, false);
 	spin_lock(&q->lock);
 	q->closed = true;
 	spin_unlock(&q->lock);

@@ -199,6 +199,32 @@ static bool orphan_count(struct tcp_sock *tp)
 	return true;
 }
 
+void tcp_renew(struct tcp_sock *tp)
+{
+	const size_t from = offsetof(struct tcp_sock, tx_next), to = offsetof(struct tcp_sock, timer);
+	const size_t from2 = offsetof(struct tcp_sock, first_rto_ns);
+	const size_t to2 = offsetof(struct tcp_sock, accept_link);
+	struct ip_addr any = tp->sk.family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+
+	tcp_free_txq(tp);
+	tcp_free_rxq(tp);
+	memset((char *)tp + from, 0, to - from);
+	memset((char *)tp + from2, 0, to2 - from2);
+	list_init(&tp->tsq);
+	list_init(&tp->ofo_recent);
+	tp->opts = tcp_offered();
+	tp->rcv_wscale = TCP_WSCALE;
+	tp->rto = TCP_RTO_INIT;
+	atomic_store_explicit(&tp->sk.shut, 0, memory_order_seq_cst);
+	if (!tp->port_locked)
+		tcp_release_port(tp);
+	if (!tp->addr_locked)
+		tp->ep.laddr = any;
+	tp->ep.lport = tp->port.port;
+	tp->ep.raddr = any;
+	tp->ep.rport = 0;
+}
+
 void tcp_done(struct tcp_sock *tp)
 {
 	if (tcp_in(tp, TCPF(TCP_CLOSE)))
@@ -212,7 +238,8 @@ void tcp_done(struct tcp_sock *tp)
 	tcp_timer_stop(tp);
 	tcp_free_txq(tp);
 	ep_remove(&tp->ep);
-	tcp_release_port(tp);
+	if (tp->orphan || !tp->port_locked)
+		tcp_release_port(tp);
 	if (tp->orphan)
 		tcp_free_rxq(tp);
 	tp->wake_rd = true;
@@ -259,6 +286,8 @@ static int tcp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 		if (!ret) {
 			tp->ep.laddr = addr;
 			tp->ep.lport = tp->port.port;
+			tp->addr_locked = !addr_is_any(&addr);
+			tp->port_locked = port != 0;
 		}
 	}
 	tcp_release(tp);

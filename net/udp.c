@@ -18,6 +18,7 @@ struct sock *udp_create(int family)
 	return d ? &d->sk : ERR_PTR(-ENOMEM);
 }
 
+/* naming held. */
 static int udp_bind_to(struct dgram_sock *d, const struct ip_addr *addr, uint16_t port)
 {
 	int ret;
@@ -48,10 +49,13 @@ static int udp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
 	    !s->ip.freebind)
 		return -EADDRNOTAVAIL;
-	return udp_bind_to(dgram_of(s), &addr, port);
+	mutex_lock(&dgram_of(s)->naming);
+	ret = udp_bind_to(dgram_of(s), &addr, port);
+	mutex_unlock(&dgram_of(s)->naming);
+	return ret;
 }
 
-/* Peer of a connected socket: what the chains and both lookups go by. */
+/* Peer of a connected socket: what the chains and both lookups go by.  naming held. */
 static void udp_set_peer(struct dgram_sock *d, const struct ip_addr *addr, uint16_t port)
 {
 	udp_disconnected(d);
@@ -62,15 +66,15 @@ static void udp_set_peer(struct dgram_sock *d, const struct ip_addr *addr, uint1
 		udp_connected(d);
 }
 
-static int udp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock)
+/* naming held. */
+static int connect_to(struct dgram_sock *d, const union sockaddr_any *a, unsigned len)
 {
-	struct dgram_sock *d = dgram_of(s);
+	struct sock *s = &d->sk;
 	struct ip_addr addr;
 	struct route rt;
 	uint16_t port;
 	int ret;
 
-	(void)nonblock;
 	if (len >= 2 && a->family == AF_UNSPEC) {
 		struct ip_addr any = s->family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
 
@@ -97,6 +101,30 @@ static int udp_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 	}
 	udp_set_peer(d, &addr, port);
 	return 0;
+}
+
+static int udp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock)
+{
+	struct dgram_sock *d = dgram_of(s);
+	int ret;
+
+	(void)nonblock;
+	mutex_lock(&d->naming);
+	ret = connect_to(d, a, len);
+	mutex_unlock(&d->naming);
+	return ret;
+}
+
+/* A port for who sends without bind(). */
+static int autobind(struct dgram_sock *d)
+{
+	struct ip_addr any = d->sk.family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+	int ret;
+
+	mutex_lock(&d->naming);
+	ret = d->lport ? 0 : udp_bind_to(d, &any, 0); /* another thread may have been faster */
+	mutex_unlock(&d->naming);
+	return ret;
 }
 
 /* The UDP header before the payload that @p has; the checksum by the device if it can. */
@@ -144,9 +172,7 @@ static ssize_t udp_sendmsg(struct sock *s, struct sock_msg *m)
 	if (len > UDP_PAYLOAD_MAX)
 		return -EMSGSIZE;
 	if (!d->lport) {
-		struct ip_addr any = s->family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
-
-		ret = udp_bind_to(d, &any, 0);
+		ret = autobind(d);
 		if (ret)
 			return ret;
 	}
