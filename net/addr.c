@@ -6,23 +6,14 @@
 int addr_import(int family, const union sockaddr_any *sa, unsigned len, struct ip_addr *out,
 		uint16_t *port)
 {
-	if (len < sizeof(sa->family))
+	/* RFC 2133 programs leave the scope out. */
+	if (len < (family == AF_INET ? sizeof(struct sa_in) : 24))
 		return -EINVAL;
-	if (sa->family == AF_INET && family == AF_INET) {
-		if (len < sizeof(struct sa_in))
-			return -EINVAL;
-		*out = addr_from_v4(sa->in.addr);
-		*port = be16(sa->in.port);
-		return 0;
-	}
-	if (family == AF_INET6 && sa->family == AF_INET6) {
-		if (len < 24) /* RFC 2133 programs leave the scope out */
-			return -EINVAL;
-		*out = addr_from_v6(sa->in6.addr);
-		*port = be16(sa->in6.port);
-		return 0;
-	}
-	return -EAFNOSUPPORT;
+	if (sa->family != family)
+		return -EAFNOSUPPORT;
+	*out = family == AF_INET ? addr_from_v4(sa->in.addr) : addr_from_v6(sa->in6.addr);
+	*port = be16(family == AF_INET ? sa->in.port : sa->in6.port);
+	return 0;
 }
 
 unsigned addr_export(int family, const struct ip_addr *a, uint16_t port, union sockaddr_any *sa)

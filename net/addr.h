@@ -104,7 +104,7 @@ static inline unsigned addr_common_bits(const struct ip_addr *a, const struct ip
 
 /**
  * addr_import - read a program's socket address
- * @family: the socket's, AF_INET or AF_INET6 (which also takes AF_INET on UDP sends: no)
+ * @family: the socket's, AF_INET or AF_INET6
  * @port: out, host order
  * Return: 0, -EINVAL (too short), -EAFNOSUPPORT.
  */

@@ -120,10 +120,12 @@ struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err)
 		if (p)
 			return p;
 		*err = sock_take_error(&d->sk);
-		if (*err || (sock_shut(&d->sk) & SOCK_RCV_SHUT))
+		if (*err)
 			return NULL;
-		*err = -EAGAIN;
+		/* As on Linux, the end is told only to those who would wait for more. */
 		if (nonblock)
+			*err = -EAGAIN;
+		if (nonblock || (sock_shut(&d->sk) & SOCK_RCV_SHUT))
 			return NULL;
 		*err = wait_event_interruptible_timeout(&d->sk.rd, dgram_ready(d), deadline);
 		if (*err) {
@@ -148,6 +150,8 @@ unsigned dgram_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		ev |= EPOLLERR;
 	if (sock_shut(s) & SOCK_RCV_SHUT)
 		ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (sock_shut(s) == (SOCK_RCV_SHUT | SOCK_SND_SHUT))
+		ev |= EPOLLHUP;
 	return ev;
 }
 
@@ -178,12 +182,11 @@ int dgram_shutdown(struct sock *s, int how)
 	return d->rport ? 0 : -ENOTCONN;
 }
 
-int dgram_getname(struct sock *s, union sockaddr_any *a, bool peer)
+int dgram_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 {
 	struct dgram_sock *d = dgram_of(s);
 
-	if (peer && !d->rport)
-		return -ENOTCONN;
-	return peer ? addr_export(s->family, &d->raddr, d->rport, a) :
-		      addr_export(s->family, &d->laddr, d->lport, a);
+	if (end == SOCK_END_OWN)
+		return addr_export(s->family, &d->laddr, d->lport, a);
+	return d->rport ? addr_export(s->family, &d->raddr, d->rport, a) : -ENOTCONN;
 }

@@ -33,6 +33,7 @@ struct dgram_sock {
 	bool hashed, conn_hashed;  /* bucket's lock */
 	unsigned conn_slot;
 	struct port_user port;
+	bool addr_locked, port_locked; /* UDP: named by bind(), not given back by connect(AF_UNSPEC) */
 	struct ip_addr laddr, raddr;
 	uint16_t lport, rport;     /* rport 0: not connected */
 	uint32_t icmp_filter[8];   /* raw ICMP: types not wanted; IPv4 has one word */
@@ -50,6 +51,9 @@ bool dgram_try_get(struct dgram_sock *d);
 void dgram_queue(struct dgram_sock *d, struct pbuf *p);
 /* The next packet, dequeued unless MSG_PEEK (then a clone); NULL with *err set. */
 struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err);
+/* addr_import() for a destination: an AF_INET6 socket takes IPv4 addresses, too, unless IPV6_V6ONLY. */
+int dgram_addr_import(const struct dgram_sock *d, const union sockaddr_any *sa, unsigned len,
+		      struct ip_addr *out, uint16_t *port);
 /* Where a datagram goes, and from which address. */
 struct dgram_way {
 	struct ip_addr dst, src;
@@ -111,7 +115,7 @@ ssize_t dgram_recv_error(struct dgram_sock *d, struct sock_msg *m);
 unsigned dgram_poll(struct sock *s, struct file *f, struct poll_table *pt);
 int dgram_ioctl(struct sock *s, unsigned cmd, int *value);
 int dgram_shutdown(struct sock *s, int how);
-int dgram_getname(struct sock *s, union sockaddr_any *a, bool peer);
+int dgram_getname(struct sock *s, union sockaddr_any *a, enum sock_end end);
 int dgram_init(void);
 int udp_init(void);
 

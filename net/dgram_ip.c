@@ -26,6 +26,18 @@ int dgram_route(struct dgram_sock *d, const union sockaddr_any *a, const struct 
 	return route_lookup_on(dst, dev, rt);
 }
 
+int dgram_addr_import(const struct dgram_sock *d, const union sockaddr_any *sa, unsigned len,
+		      struct ip_addr *out, uint16_t *port)
+{
+	bool udp = d->sk.protocol == IPPROTO_UDP;
+	bool v4 = d->sk.family == AF_INET || (udp && len >= sizeof(sa->family) && sa->family == AF_INET);
+	int ret = addr_import(v4 ? AF_INET : AF_INET6, sa, len, out, port);
+
+	if (ret || d->sk.family == AF_INET || !addr_is_v4(out))
+		return ret;
+	return !udp ? -EINVAL : d->sk.v6only ? -ENETUNREACH : 0;
+}
+
 int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 {
 	const struct sock_anc *anc = &m->anc;
@@ -35,8 +47,8 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 
 	w->dst = d->raddr;
 	w->port = d->rport;
-	if (m->name)
-		ret = addr_import(s->family, m->name, m->name_len, &w->dst, &w->port);
+	if (m->name && !(s->family == AF_INET6 && m->name->family == AF_UNSPEC && m->name_len >= 2))
+		ret = dgram_addr_import(d, m->name, m->name_len, &w->dst, &w->port);
 	else if (!d->rport)
 		ret = -EDESTADDRREQ;
 	if (ret)
@@ -57,6 +69,8 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 	if (!s->broadcast && ifaddr_is_broadcast(rt.dev, &w->dst))
 		return -EACCES;
 	w->dev = rt.dev;
+	if (!addr_is_any(&d->laddr) && addr_is_v4(&d->laddr) != addr_is_v4(&w->dst))
+		return -ENETUNREACH;
 	w->src = addr_is_any(&d->laddr) || addr_is_multicast(&d->laddr) ? rt.src : d->laddr;
 	if ((anc->have & ANC_PKTINFO) && !addr_is_any(&anc->local)) {
 		if (addr_is_v4(&anc->local) != addr_is_v4(&w->dst) ||

@@ -20,15 +20,23 @@ struct abi_mreq6 {
 	int32_t ifindex;
 };
 
-static int set_small(uint8_t *where, const void *val, unsigned len, int least, uint8_t dflt)
+/* A byte does for an int, and nothing for 0. */
+static int short_int(const void *val, unsigned len)
 {
-	int v;
+	int v = 0;
 
 	if (len >= sizeof(int))
 		memcpy(&v, val, sizeof(int));
-	else if (len == 1)
+	else if (len)
 		v = *(const uint8_t *)val;
-	else
+	return v;
+}
+
+static int set_small(uint8_t *where, const void *val, unsigned len, int least, uint8_t dflt)
+{
+	int v = short_int(val, len);
+
+	if (!len)
 		return -EINVAL;
 	if (v != -1 && (v < least || v > 255))
 		return -EINVAL;
@@ -38,15 +46,7 @@ static int set_small(uint8_t *where, const void *val, unsigned len, int least, u
 
 static int set_flag(bool *where, const void *val, unsigned len)
 {
-	int v;
-
-	if (len >= sizeof(int))
-		memcpy(&v, val, sizeof(int));
-	else if (len == 1)
-		v = *(const uint8_t *)val;
-	else
-		return -EINVAL;
-	*where = v != 0;
+	*where = short_int(val, len) != 0;
 	return 0;
 }
 
@@ -211,8 +211,10 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 	struct ip_opts *o = &s->ip;
 
 	switch (name) {
-	case IP_TOS:
-		return set_small(&s->tos, val, len, 0, 0);
+	case IP_TOS: /* TCP's two bits for congestion are its own */
+		s->tos = (uint8_t)(s->type != SOCK_STREAM ? short_int(val, len) :
+				   (short_int(val, len) & ~3) | (s->tos & 3));
+		return 0;
 	case IP_TTL:
 		return set_small(&s->ttl, val, len, 1, 0);
 	case IP_HDRINCL:
@@ -238,11 +240,11 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 		return ret;
 	}
 	case IP_MULTICAST_TTL:
-		return set_small(&o->mcast_ttl, val, len, 0, 1);
+		return s->type == SOCK_STREAM ? -EINVAL : set_small(&o->mcast_ttl, val, len, 0, 1);
 	case IP_MULTICAST_LOOP:
-		return set_flag(&o->mcast_loop, val, len);
+		return len ? set_flag(&o->mcast_loop, val, len) : -EINVAL;
 	case IP_MULTICAST_IF:
-		return multicast_if(s, val, len);
+		return s->type == SOCK_STREAM ? -EINVAL : multicast_if(s, val, len);
 	case IP_ADD_MEMBERSHIP:
 	case IP_DROP_MEMBERSHIP:
 		return membership4(s, name == IP_ADD_MEMBERSHIP, val, len);
@@ -257,10 +259,15 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 static int set_v6(struct sock *s, int name, const void *val, unsigned len)
 {
 	struct ip_opts *o = &s->ip;
+	union sockaddr_any own;
 	int v, ret;
 
+	if (len < sizeof(int))
+		return -EINVAL;
 	switch (name) {
-	case IPV6_V6ONLY:
+	case IPV6_V6ONLY: /* it says which ports are taken: not behind bind()'s back */
+		if (s->ops->getname(s, &own, SOCK_END_OWN) > 0 && own.in6.port)
+			return -EINVAL;
 		return set_flag(&s->v6only, val, len);
 	case IPV6_TCLASS:
 		return set_small(&s->tos, val, len, 0, 0);
@@ -317,7 +324,7 @@ static int path_mtu(struct sock *s, void *val, unsigned *len)
 	struct ip_addr peer;
 	struct route rt;
 	uint16_t port;
-	int n = s->ops->getname(s, &a, true);
+	int n = s->ops->getname(s, &a, SOCK_END_PEER);
 
 	if (n < 0)
 		return n;
@@ -403,7 +410,28 @@ int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
 		return get_v4(s, name, val, len);
 	if (level == SOL_IPV6 && s->family == AF_INET6)
 		return get_v6(s, name, val, len);
-	return -ENOPROTOOPT;
+	return s->family == AF_INET ? -EOPNOTSUPP : -ENOPROTOOPT;
+}
+
+int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len, struct ip_addr *out,
+		    uint16_t *port)
+{
+	union sockaddr_any named = *a;
+	int ret;
+
+	/* Programs of old leave the family out with INADDR_ANY. */
+	if (s->family == AF_INET && len >= sizeof(struct sa_in) && a->family == AF_UNSPEC && !get_be32(a->in.addr))
+		named.family = AF_INET;
+	ret = addr_import(s->family, &named, len, out, port);
+	if (ret)
+		return ret;
+	if (s->family == AF_INET6 &&
+	    ((out->b[0] == 0xff && s->type == SOCK_STREAM) || (addr_is_v4(out) && s->v6only)))
+		return -EINVAL;
+	if (addr_is_any(out) || addr_is_multicast(out) || s->ip.freebind || ifaddr_is_local(out) ||
+	    (addr_is_v4(out) && out->d[3] == 0xffffffffu))
+		return 0;
+	return -EADDRNOTAVAIL;
 }
 
 int ip_bind_device(struct sock *s, const void *val, unsigned len)

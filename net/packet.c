@@ -183,11 +183,11 @@ static int packet_bind(struct sock *s, const union sockaddr_any *a, unsigned len
 	return 0;
 }
 
-static int packet_getname(struct sock *s, union sockaddr_any *a, bool peer)
+static int packet_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 {
 	struct sa_ll ll = { .family = AF_PACKET, .protocol = be16(dgram_of(s)->lport) };
 
-	if (peer)
+	if (end != SOCK_END_OWN)
 		return -EOPNOTSUPP;
 	if (s->ip.bound) {
 		ll.ifindex = (int)s->ip.bound->index;

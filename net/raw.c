@@ -147,13 +147,10 @@ static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	struct dgram_sock *d = dgram_of(s);
 	struct ip_addr addr;
 	uint16_t port;
-	int ret = addr_import(s->family, a, len, &addr, &port);
+	int ret = ip_bind_address(s, a, len, &addr, &port);
 
 	if (ret)
 		return ret;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
-	    !s->ip.freebind)
-		return -EADDRNOTAVAIL;
 	mutex_lock(&d->naming);
 	d->laddr = addr;
 	if (s->type == SOCK_DGRAM && port)
@@ -175,7 +172,7 @@ static int raw_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 		d->rport = 0;
 		return 0;
 	}
-	ret = addr_import(s->family, a, len, &addr, &port);
+	ret = dgram_addr_import(d, a, len, &addr, &port);
 	if (!ret)
 		ret = dgram_route(d, a, &addr, &rt);
 	if (ret)

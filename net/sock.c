@@ -53,12 +53,18 @@ struct sock *sock_create(int family, int type, int protocol)
 			return families[i].create(type, protocol);
 	}
 	if (family == AF_UNIX) {
+		if (protocol && protocol != 1)
+			return ERR_PTR(-EPROTONOSUPPORT);
+		if (type == SOCK_RAW) /* BSD's name for it */
+			type = SOCK_DGRAM;
 		if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_SEQPACKET)
 			return ERR_PTR(-ESOCKTNOSUPPORT);
-		return protocol && protocol != 1 ? ERR_PTR(-EPROTONOSUPPORT) : unix_create(type);
+		return unix_create(type);
 	}
 	if (family != AF_INET && family != AF_INET6)
 		return ERR_PTR(-EAFNOSUPPORT);
+	if (protocol < 0 || protocol > 255)
+		return ERR_PTR(-EINVAL);
 	switch (type) {
 	case SOCK_STREAM:
 		if (protocol && protocol != IPPROTO_TCP)

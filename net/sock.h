@@ -48,12 +48,15 @@ struct sock_msg {
 	struct sock_anc anc;       /* control messages of the IP level, both ways */
 };
 
+/* Whose name: an accepted connection's peer has one even if it is gone by then. */
+enum sock_end { SOCK_END_OWN, SOCK_END_PEER, SOCK_END_ACCEPTED };
+
 struct sock_ops {
 	int (*bind)(struct sock *s, const union sockaddr_any *a, unsigned len);
 	int (*connect)(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
 	int (*listen)(struct sock *s, int backlog);
 	int (*accept)(struct sock *s, struct sock **out, bool nonblock);
-	int (*getname)(struct sock *s, union sockaddr_any *a, bool peer); /* length or -errno */
+	int (*getname)(struct sock *s, union sockaddr_any *a, enum sock_end end); /* length or -errno */
 	ssize_t (*sendmsg)(struct sock *s, struct sock_msg *m);
 	ssize_t (*recvmsg)(struct sock *s, struct sock_msg *m);
 	/* Takes its own page references.  @flags: MSG_MORE, MSG_DONTWAIT. */
@@ -160,6 +163,12 @@ int sock_getsockopt(struct sock *s, int level, int name, void *val, unsigned *le
 /* IP and IPv6 level options common to TCP, UDP and raw; -ENOPROTOOPT. */
 int ip_setsockopt(struct sock *s, int level, int name, const void *val, unsigned len);
 int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len);
+/*
+ * The address for a bind(): local, any, multicast, broadcast, or with IP_FREEBIND whatever.
+ * 0, -EINVAL, -EAFNOSUPPORT, -EADDRNOTAVAIL.
+ */
+int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len, struct ip_addr *out,
+		    uint16_t *port);
 int ip_bind_device(struct sock *s, const void *name, unsigned len); /* SO_BINDTODEVICE: 0, -ENODEV */
 void ip_opts_destroy(struct sock *s); /* leaves its multicast groups */
 int sockopt_int(const void *val, unsigned len, int *out);

@@ -74,9 +74,9 @@ static ssize_t sock_read(struct file *f, struct iov_iter *to, loff_t *pos)
 	return ret;
 }
 
-static ssize_t broken_pipe(ssize_t ret)
+static ssize_t broken_pipe(const struct sock *s, ssize_t ret)
 {
-	if (ret == -EPIPE)
+	if (ret == -EPIPE && s->type == SOCK_STREAM)
 		signal_process(current_process(), SIGPIPE);
 	return ret;
 }
@@ -86,7 +86,7 @@ static ssize_t sock_write(struct file *f, struct iov_iter *from, loff_t *pos)
 	struct sock_msg m = { .it = from, .nonblock = nonblocking(f) };
 
 	(void)pos;
-	return broken_pipe(sock_of(f)->ops->sendmsg(sock_of(f), &m));
+	return broken_pipe(sock_of(f), sock_of(f)->ops->sendmsg(sock_of(f), &m));
 }
 
 static ssize_t sock_send_pages(struct file *f, const struct page_part *v, unsigned n, bool more)
@@ -96,7 +96,7 @@ static ssize_t sock_send_pages(struct file *f, const struct page_part *v, unsign
 	ssize_t done = 0;
 
 	if (s->ops->send_pages)
-		return broken_pipe(s->ops->send_pages(s, v, n, flags));
+		return broken_pipe(s, s->ops->send_pages(s, v, n, flags));
 	for (; n; v++, n--) {
 		struct iov iov = { (char *)page_virt(v->page) + v->off, v->len };
 		struct iov_iter it;
@@ -106,7 +106,7 @@ static ssize_t sock_send_pages(struct file *f, const struct page_part *v, unsign
 		iov_iter_init(&it, &iov, 1, false);
 		k = s->ops->sendmsg(s, &m);
 		if (k <= 0)
-			return done ? done : broken_pipe(k);
+			return done ? done : broken_pipe(s, k);
 		done += k;
 		if ((size_t)k < v->len)
 			break;
@@ -128,6 +128,7 @@ static unsigned sock_poll(struct file *f, struct poll_table *pt)
 
 #define FIONBIO  0x5421
 #define FIOASYNC 0x5452
+#define SIOCATMARK 0x8905 /* TCP's alone */
 static long sock_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 {
 	struct sock *s = sock_of(f);
@@ -151,7 +152,7 @@ static long sock_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 		return put_user(v, (int *)arg);
 	if (ret != -ENOTTY)
 		return ret;
-	return (cmd & 0xff00) == 0x8900 ? if_ioctl(s->family, cmd, (void *)arg) : -ENOTTY;
+	return (cmd & 0xff00) == 0x8900 && cmd != SIOCATMARK ? if_ioctl(s->family, cmd, (void *)arg) : -ENOTTY;
 }
 
 static void sock_release(struct file *f)

@@ -90,8 +90,6 @@ long sys_socketpair(int family, int type, int protocol, int __user *fds)
 	struct file *fa, *fb;
 	int fd[2], ret;
 
-	if (family != AF_UNIX)
-		return family == AF_INET || family == AF_INET6 ? -EOPNOTSUPP : -EAFNOSUPPORT;
 	if (type & ~(SOCK_TYPE_MASK | SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
 	a = sock_create(family, type & SOCK_TYPE_MASK, protocol);
@@ -102,7 +100,7 @@ long sys_socketpair(int family, int type, int protocol, int __user *fds)
 		a->ops->close(a);
 		return PTR_ERR(b);
 	}
-	ret = unix_pair(a, b);
+	ret = family == AF_UNIX ? unix_pair(a, b) : -EOPNOTSUPP;
 	if (ret) {
 		a->ops->close(a);
 		b->ops->close(b);
@@ -209,10 +207,9 @@ long sys_accept4(int fd, void __user *addr, int __user *ulen, int flags)
 		ret = nf ? 0 : -ENFILE;
 	}
 	if (!ret && addr) {
-		/* The connection may be gone already: then there is no peer to name. */
-		int len = n->ops->getname(n, &a, true);
+		int len = n->ops->getname(n, &a, SOCK_END_ACCEPTED);
 
-		ret = sockaddr_export(&a, len > 0 ? (unsigned)len : 0, addr, ulen);
+		ret = len < 0 ? -ECONNABORTED : sockaddr_export(&a, (unsigned)len, addr, ulen);
 	}
 	if (ret) {
 		fd_release(nfd);
@@ -240,7 +237,7 @@ static long getname(int fd, void __user *addr, int __user *ulen, bool peer)
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = s->ops->getname(s, &a, peer);
+	ret = s->ops->getname(s, &a, peer ? SOCK_END_PEER : SOCK_END_OWN);
 	if (ret >= 0)
 		ret = sockaddr_export(&a, (unsigned)ret, addr, ulen);
 	fput(f);
@@ -280,13 +277,11 @@ long sys_setsockopt(int fd, int level, int name, const void __user *val, int len
 	struct sock *s;
 	long ret;
 
-	if (len < 0)
-		return -EINVAL;
-	len = min(len, (int)OPT_MAX);
 	s = sock_of_fd(fd, &f);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	ret = copy_from_user(buf, val, (size_t)len);
+	len = min(len, (int)OPT_MAX);
+	ret = len < 0 ? -EINVAL : copy_from_user(buf, val, (size_t)len);
 	if (!ret)
 		ret = sock_setsockopt(s, level, name, buf, (unsigned)len);
 	fput(f);
@@ -302,15 +297,13 @@ long sys_getsockopt(int fd, int level, int name, void __user *val, int __user *u
 	int len;
 	long ret;
 
-	if (get_user(len, ulen))
-		return -EFAULT;
-	if (len < 0)
-		return -EINVAL;
 	s = sock_of_fd(fd, &f);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	n = min_t(unsigned, (unsigned)len, OPT_MAX);
-	ret = sock_getsockopt(s, level, name, buf, &n);
+	ret = get_user(len, ulen);
+	n = !ret && len > 0 ? min_t(unsigned, (unsigned)len, OPT_MAX) : 0;
+	if (!ret)
+		ret = len < 0 ? -EINVAL : sock_getsockopt(s, level, name, buf, &n);
 	if (!ret && n && copy_to_user(val, buf, n))
 		ret = -EFAULT;
 	if (!ret)

@@ -135,11 +135,15 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 	struct pqueue dead = { 0 };
 	int err = 0;
 
-	if (m->flags & MSG_OOB)
-		return tcp_urg_recv(tp, m);
 	if (m->flags & MSG_ERRQUEUE)
 		return -EAGAIN;
+	if (tcp_in(tp, TCPF(TCP_LISTEN)))
+		return -ENOTCONN;
+	if (m->flags & MSG_OOB)
+		return tcp_urg_recv(tp, m);
+	/* Who asks for nothing hears whether there is something, as on Linux. */
 	target = m->flags & MSG_WAITALL ? want : min_t(size_t, max(s->rcvlowat, 1u), want);
+	target = max_t(size_t, target, 1);
 	tcp_own(tp);
 	while (done < want || !want) {
 		size_t avail, n, got;
@@ -212,7 +216,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 				break;
 			continue;
 		}
-		if (done >= target || (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
+		if (done >= target || (avail && !want) || (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
 			break;
 		err = read_end(tp);
 		if (err)

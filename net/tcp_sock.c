@@ -266,14 +266,10 @@ static int tcp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	struct tcp_sock *tp = tcp_of(s);
 	struct ip_addr addr;
 	uint16_t port;
-	int ret = addr_import(s->family, a, len, &addr, &port);
+	int ret = ip_bind_address(s, a, len, &addr, &port);
 
 	if (ret)
 		return ret;
-	if (s->family == AF_INET6 && addr_is_v4(&addr) && s->v6only)
-		return -EINVAL;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr))
-		return -EADDRNOTAVAIL;
 	tcp_own(tp);
 	if (!tcp_in(tp, TCPF(TCP_CLOSE)) || tp->port.port) {
 		ret = -EINVAL;
@@ -294,14 +290,15 @@ static int tcp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	return ret;
 }
 
-static int tcp_getname(struct sock *s, union sockaddr_any *a, bool peer)
+static int tcp_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 {
 	struct tcp_sock *tp = tcp_of(s);
 
-	if (peer && (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN) | TCPF(TCP_SYN_SENT)) || !tp->ep.rport))
+	if (end == SOCK_END_OWN)
+		return addr_export(s->family, &tp->ep.laddr, tp->ep.lport, a);
+	if (!tp->ep.rport || (end == SOCK_END_PEER && tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))))
 		return -ENOTCONN;
-	return peer ? addr_export(s->family, &tp->ep.raddr, tp->ep.rport, a) :
-		      addr_export(s->family, &tp->ep.laddr, tp->ep.lport, a);
+	return addr_export(s->family, &tp->ep.raddr, tp->ep.rport, a);
 }
 
 /* Queues our FIN and moves on. Owned. */
@@ -346,6 +343,8 @@ static int tcp_shutdown(struct sock *s, int how)
 		unsigned bits = (how != SHUT_WR ? SOCK_RCV_SHUT : 0) | (how != SHUT_RD ? SOCK_SND_SHUT : 0);
 
 		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
+		tp->connected = true; /* who shuts a connection down knows of it */
+		tp->connecting = false;
 		if (bits & SOCK_SND_SHUT)
 			send_fin(tp, clock_ns());
 		tp->wake_rd = true;
@@ -442,7 +441,7 @@ static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 {
 	struct tcp_sock *tp = tcp_of(s);
 
-	if (tcp_in(tp, TCPF(TCP_LISTEN)))
+	if (tcp_in(tp, TCPF(TCP_LISTEN)) && cmd != SIOCATMARK)
 		return -EINVAL;
 	switch (cmd) {
 	case SIOCINQ:
@@ -455,7 +454,7 @@ static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 		return 0;
 	case SIOCOUTQ:
 		tcp_own(tp);
-		*value = (int)(tp->write_seq - tp->snd_una);
+		*value = tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT)) ? 0 : (int)(tp->write_seq - tp->snd_una);
 		tcp_release(tp);
 		return 0;
 	case SIOCOUTQNSD:

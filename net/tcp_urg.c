@@ -51,8 +51,10 @@ ssize_t tcp_urg_recv(struct tcp_sock *tp, struct sock_msg *m)
 	tcp_own(tp);
 	if (tp->sk.oobinline || tp->urg_state == URG_NONE || tp->urg_state == URG_READ) {
 		ret = -EINVAL;
+	} else if (tcp_in(tp, TCPF(TCP_CLOSE)) && !(sock_shut(&tp->sk) & SOCK_RCV_SHUT)) {
+		ret = -ENOTCONN;
 	} else if (tp->urg_state == URG_EXPECTED) {
-		ret = -EAGAIN; /* announced, not here */
+		ret = sock_shut(&tp->sk) & SOCK_RCV_SHUT ? 0 : -EAGAIN; /* announced, not here */
 	} else {
 		uint8_t b = tp->urg_byte;
 

@@ -18,13 +18,16 @@ struct sock *udp_create(int family)
 	return d ? &d->sk : ERR_PTR(-ENOMEM);
 }
 
-/* naming held. */
+static struct ip_addr any_of(int family)
+{
+	return family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+}
+
+/* naming held; it has no port. */
 static int udp_bind_to(struct dgram_sock *d, const struct ip_addr *addr, uint16_t port)
 {
 	int ret;
 
-	if (d->lport)
-		return -EINVAL;
 	d->port.addr = *addr;
 	d->port.v6only = d->sk.v6only || d->sk.family == AF_INET;
 	d->port.reuseaddr = d->sk.reuseaddr;
@@ -42,16 +45,18 @@ static int udp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 {
 	struct ip_addr addr;
 	uint16_t port;
-	int ret = addr_import(s->family, a, len, &addr, &port);
+	struct dgram_sock *d = dgram_of(s);
+	int ret = ip_bind_address(s, a, len, &addr, &port);
 
 	if (ret)
 		return ret;
-	if (!addr_is_any(&addr) && !ifaddr_is_local(&addr) && !addr_is_multicast(&addr) &&
-	    !s->ip.freebind)
-		return -EADDRNOTAVAIL;
-	mutex_lock(&dgram_of(s)->naming);
-	ret = udp_bind_to(dgram_of(s), &addr, port);
-	mutex_unlock(&dgram_of(s)->naming);
+	mutex_lock(&d->naming);
+	ret = d->lport ? -EINVAL : udp_bind_to(d, &addr, port);
+	if (!ret) {
+		d->addr_locked = !addr_is_any(&addr);
+		d->port_locked = port != 0;
+	}
+	mutex_unlock(&d->naming);
 	return ret;
 }
 
@@ -66,22 +71,40 @@ static void udp_set_peer(struct dgram_sock *d, const struct ip_addr *addr, uint1
 		udp_connected(d);
 }
 
+/* What bind() did not give goes with the peer.  naming held. */
+static void forget_name(struct dgram_sock *d)
+{
+	if (!d->addr_locked)
+		d->laddr = any_of(d->sk.family);
+	if (d->port_locked || !d->lport)
+		return;
+	udp_table_del(d);
+	port_release(&udp_ports, &d->port);
+	d->lport = 0;
+}
+
 /* naming held. */
 static int connect_to(struct dgram_sock *d, const union sockaddr_any *a, unsigned len)
 {
 	struct sock *s = &d->sk;
-	struct ip_addr addr;
+	struct ip_addr addr, any = any_of(s->family);
 	struct route rt;
 	uint16_t port;
 	int ret;
 
-	if (len >= 2 && a->family == AF_UNSPEC) {
-		struct ip_addr any = s->family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
-
+	if (len < sizeof(a->family))
+		return -EINVAL;
+	if (a->family == AF_UNSPEC) {
 		udp_set_peer(d, &any, 0);
+		forget_name(d);
 		return 0;
 	}
-	ret = addr_import(s->family, a, len, &addr, &port);
+	if (!d->lport) {
+		ret = udp_bind_to(d, &any, 0);
+		if (ret)
+			return ret;
+	}
+	ret = dgram_addr_import(d, a, len, &addr, &port);
 	if (ret)
 		return ret;
 	if (addr_is_any(&addr))
@@ -92,13 +115,10 @@ static int connect_to(struct dgram_sock *d, const union sockaddr_any *a, unsigne
 		return ret;
 	if (ifaddr_is_broadcast(rt.dev, &addr) && !s->broadcast)
 		return -EACCES;
-	if (!d->lport) {
-		ret = udp_bind_to(d, &rt.src, 0);
-		if (ret)
-			return ret;
-	} else if (addr_is_any(&d->laddr)) {
+	if (addr_is_any(&d->laddr) || (!d->addr_locked && addr_is_v4(&d->laddr) != addr_is_v4(&addr)))
 		d->laddr = rt.src;
-	}
+	else if (addr_is_v4(&d->laddr) != addr_is_v4(&addr))
+		return -ENETUNREACH;
 	udp_set_peer(d, &addr, port);
 	return 0;
 }
@@ -118,7 +138,7 @@ static int udp_connect(struct sock *s, const union sockaddr_any *a, unsigned len
 /* A port for who sends without bind(). */
 static int autobind(struct dgram_sock *d)
 {
-	struct ip_addr any = d->sk.family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
+	struct ip_addr any = any_of(d->sk.family);
 	int ret;
 
 	mutex_lock(&d->naming);
@@ -158,10 +178,14 @@ static ssize_t udp_sendmsg(struct sock *s, struct sock_msg *m)
 	size_t len = m->it->count;
 	struct dgram_way w;
 	struct pbuf *p;
-	int ret = sock_take_error(s);
+	int ret = d->lport ? 0 : autobind(d);
 
+	if (!ret)
+		ret = sock_take_error(s);
 	if (ret)
 		return ret;
+	if (len > UDP_PAYLOAD_MAX)
+		return -EMSGSIZE;
 	if (sock_shut(s) & SOCK_SND_SHUT)
 		return -EPIPE;
 	ret = dgram_way(d, m, &w);
@@ -169,13 +193,6 @@ static ssize_t udp_sendmsg(struct sock *s, struct sock_msg *m)
 		return ret;
 	if (!w.port)
 		return -EINVAL;
-	if (len > UDP_PAYLOAD_MAX)
-		return -EMSGSIZE;
-	if (!d->lport) {
-		ret = autobind(d);
-		if (ret)
-			return ret;
-	}
 	p = pbuf_alloc(PBUF_RESERVE);
 	if (!p)
 		return -ENOBUFS;

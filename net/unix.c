@@ -89,19 +89,23 @@ struct unix_sock *unix_peer_get(struct unix_sock *u)
 	return p;
 }
 
-static int unix_getname(struct sock *s, union sockaddr_any *a, bool peer)
+static int unix_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 {
 	struct unix_sock *u = unix_of(s);
+	bool peer = end != SOCK_END_OWN;
 	unsigned len;
 
 	memset(a, 0, sizeof(*a));
 	spin_lock(&unix_lock);
-	if (peer && !u->peer) {
+	if (end == SOCK_END_PEER && !u->peer) {
 		spin_unlock(&unix_lock);
 		return -ENOTCONN;
 	}
-	len = peer ? u->peer_len : u->name_len;
-	memcpy(&a->un, peer ? &u->peer_name : &u->name, sizeof(a->un));
+	if (peer)
+		u = u->peer;
+	len = u ? u->name_len : 0;
+	if (len)
+		memcpy(&a->un, &u->name, sizeof(a->un));
 	spin_unlock(&unix_lock);
 	a->family = AF_UNIX;
 	if (!len)
@@ -123,7 +127,8 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_RCV_SHUT)
 		ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
-	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT))
+	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) ||
+	    (s->type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_relaxed)))
 		ev |= EPOLLHUP;
 	p = unix_peer_get(u);
 	if (p) {
@@ -140,11 +145,19 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 
 static int unix_ioctl(struct sock *s, unsigned cmd, int *value)
 {
-	struct unix_sock *u = unix_of(s);
+	struct unix_sock *u = unix_of(s), *p;
 	uint32_t n = 0;
 
+	if (cmd == 0x5411) { /* SIOCOUTQ: what the other end has not read */
+		p = s->type == SOCK_DGRAM ? NULL : unix_peer_get(u);
+		*value = p ? (int)atomic_load_explicit(&p->rmem, memory_order_relaxed) : 0;
+		unix_put(p);
+		return 0;
+	}
 	if (cmd != 0x541B)
 		return -ENOTTY;
+	if (atomic_load_explicit(&u->listening, memory_order_relaxed))
+		return -EINVAL;
 	spin_lock(&u->lock);
 	for (struct unix_msg *m = u->first; m; m = m->next) {
 		n += m->len;
@@ -156,16 +169,6 @@ static int unix_ioctl(struct sock *s, unsigned cmd, int *value)
 	return 0;
 }
 
-static int unix_opt(struct sock *s, int level, int name, const void *val, unsigned len)
-{
-	(void)s;
-	(void)level;
-	(void)name;
-	(void)val;
-	(void)len;
-	return -ENOPROTOOPT;
-}
-
 void unix_close(struct sock *s)
 {
 	struct unix_sock *u = unix_of(s), *p, *n;
@@ -175,6 +178,7 @@ void unix_close(struct sock *s)
 	spin_lock(&unix_lock);
 	p = u->peer;
 	u->peer = NULL;
+	atomic_store_explicit(&u->dead, true, memory_order_relaxed); /* before shut, which says so */
 	atomic_store_explicit(&u->listening, false, memory_order_release);
 	spin_unlock(&unix_lock);
 	unread = atomic_load_explicit(&u->queued, memory_order_relaxed) != 0;
@@ -204,13 +208,6 @@ void unix_close(struct sock *s)
 	unix_gc_hint();
 }
 
-static int unix_getopt(struct sock *s, int level, int name, void *val, unsigned *len)
-{
-	(void)val;
-	(void)len;
-	return unix_opt(s, level, name, NULL, 0);
-}
-
 static const struct sock_ops unix_ops = {
 	.bind = unix_bind,
 	.connect = unix_connect,
@@ -221,8 +218,6 @@ static const struct sock_ops unix_ops = {
 	.recvmsg = unix_recvmsg,
 	.shutdown = unix_shutdown,
 	.poll = unix_poll,
-	.setsockopt = unix_opt,
-	.getsockopt = unix_getopt,
 	.ioctl = unix_ioctl,
 	.close = unix_close,
 };

@@ -49,9 +49,10 @@ struct unix_sock {
 	unsigned backlog;
 	_Atomic unsigned nr_accept;
 	_Atomic bool listening;
-	_Atomic bool connected;
-	struct sa_un name, peer_name;
-	unsigned name_len, peer_len; /* 0: none */
+	_Atomic bool connected;    /* stays when the peer goes */
+	_Atomic bool dead;         /* its file has been closed */
+	struct sa_un name;
+	unsigned name_len;         /* 0: none */
 	struct dentry *node;       /* of a path name; referenced */
 	/* unix_gc_lock */
 	struct list_head gc_link;  /* among those whose file is on its way */
@@ -71,6 +72,11 @@ static inline struct unix_sock *unix_of(struct sock *s)
 void unix_get(struct unix_sock *u);
 void unix_put(struct unix_sock *u); /* NULL is fine */
 struct unix_sock *unix_peer_get(struct unix_sock *u); /* referenced, or NULL */
+/* May a datagram go from @u to @to?  Not if that hears only somebody else.  unix_lock held. */
+static inline bool unix_may_send(const struct unix_sock *u, const struct unix_sock *to)
+{
+	return !to->peer || to->peer == u;
+}
 void unix_wake_all(struct unix_sock *u);
 void unix_close(struct sock *s);
 /* Calls @fn for every socket, under unix_lock. */

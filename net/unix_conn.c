@@ -50,9 +50,10 @@ static int connect_stream(struct unix_sock *u, struct unix_sock *l, bool nonbloc
 	n = unix_of(ns);
 	for (;;) {
 		spin_lock(&unix_lock);
-		ret = u->peer ? -EISCONN :
+		ret = l->sk.type != u->sk.type ? -EPROTOTYPE :
 		      !atomic_load_explicit(&l->listening, memory_order_relaxed) ? -ECONNREFUSED :
-		      l->sk.type != u->sk.type ? -EPROTOTYPE : 0;
+		      atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN :
+		      atomic_load_explicit(&u->listening, memory_order_relaxed) ? -EINVAL : 0;
 		if (!ret && atomic_load_explicit(&l->nr_accept, memory_order_relaxed) <= l->backlog)
 			break;
 		spin_unlock(&unix_lock);
@@ -71,10 +72,6 @@ static int connect_stream(struct unix_sock *u, struct unix_sock *l, bool nonbloc
 	link_peers(u, n);
 	n->name = l->name;
 	n->name_len = l->name_len;
-	n->peer_name = u->name;
-	n->peer_len = u->name_len;
-	u->peer_name = l->name;
-	u->peer_len = l->name_len;
 	list_add_tail(&n->accept_link, &l->accept); /* with the creator's reference */
 	atomic_fetch_add_explicit(&l->nr_accept, 1, memory_order_seq_cst);
 	spin_unlock(&unix_lock);
@@ -104,12 +101,13 @@ int unix_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool
 	}
 	/* A datagram socket gets another peer, or with AF_UNSPEC none. */
 	spin_lock(&unix_lock);
+	if (p && !unix_may_send(u, p)) {
+		spin_unlock(&unix_lock);
+		unix_put(p);
+		return -EPERM;
+	}
 	old = u->peer;
 	u->peer = p; /* with the reference from unix_find() */
-	if (p) {
-		u->peer_name = p->name;
-		u->peer_len = p->name_len;
-	}
 	spin_unlock(&unix_lock);
 	unix_put(old);
 	return 0;
@@ -120,6 +118,8 @@ int unix_accept(struct sock *s, struct sock **out, bool nonblock)
 	struct unix_sock *l = unix_of(s), *n = NULL;
 	int ret;
 
+	if (s->type == SOCK_DGRAM)
+		return -EOPNOTSUPP;
 	for (;;) {
 		if (!atomic_load_explicit(&l->listening, memory_order_acquire))
 			return -EINVAL;
@@ -156,8 +156,6 @@ int unix_shutdown(struct sock *s, int how)
 	unsigned back = (bits & SOCK_RCV_SHUT ? SOCK_SND_SHUT : 0) |
 			(bits & SOCK_SND_SHUT ? SOCK_RCV_SHUT : 0);
 
-	if (!p && s->type != SOCK_DGRAM)
-		return -ENOTCONN;
 	atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
 	unix_wake_all(u);
 	if (p && s->type != SOCK_DGRAM) {

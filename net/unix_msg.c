@@ -36,7 +36,8 @@ static int deliver(struct unix_sock *to, struct unix_msg *m)
 
 	spin_lock(&to->lock);
 	if (sock_shut(&to->sk) & SOCK_RCV_SHUT) {
-		ret = -EPIPE;
+		ret = to->sk.type == SOCK_DGRAM && atomic_load_explicit(&to->dead, memory_order_relaxed) ?
+			      -ECONNREFUSED : -EPIPE;
 	} else if (!unix_has_room(to)) {
 		ret = -EAGAIN;
 	} else if (sock_mem_charge(&to->sk.mem, ts, CHARGE_NOSLEEP)) {
@@ -128,6 +129,22 @@ static ssize_t send_one(struct unix_sock *u, struct unix_sock *to, struct sock_m
 	return (ssize_t)len;
 }
 
+/* A connected datagram socket's peer has been closed: it has none any more. */
+static void unix_forget_peer(struct unix_sock *u, struct unix_sock *gone)
+{
+	bool mine;
+
+	spin_lock(&unix_lock);
+	mine = u->peer == gone;
+	if (mine) {
+		u->peer = NULL;
+		atomic_store_explicit(&u->connected, false, memory_order_relaxed);
+	}
+	spin_unlock(&unix_lock);
+	if (mine)
+		unix_put(gone);
+}
+
 ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 {
 	struct unix_sock *u = unix_of(s), *to;
@@ -136,15 +153,26 @@ ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 	size_t done = 0;
 	ssize_t ret;
 
+	/* What became of the other end is told once, but to streams only when they read. */
+	if (s->type != SOCK_STREAM) {
+		ret = sock_take_error(s);
+		if (ret)
+			return ret;
+	}
+	if (m->name && s->type == SOCK_STREAM)
+		return atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN : -EOPNOTSUPP;
 	if (sock_shut(s) & SOCK_SND_SHUT)
 		return -EPIPE;
 	if (m->name && s->type == SOCK_DGRAM) {
 		to = unix_find(m->name, m->name_len);
 		if (IS_ERR(to))
 			return PTR_ERR(to);
-		if (to->sk.type != SOCK_DGRAM) {
+		spin_lock(&unix_lock);
+		ret = to->sk.type != SOCK_DGRAM ? -EPROTOTYPE : unix_may_send(u, to) ? 0 : -EPERM;
+		spin_unlock(&unix_lock);
+		if (ret) {
 			unix_put(to);
-			return -EPROTOTYPE;
+			return ret;
 		}
 	} else {
 		to = unix_peer_get(u);
@@ -168,6 +196,8 @@ ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 		ret = -EMSGSIZE;
 	} else {
 		ret = send_one(u, to, m, m->it->count, nonblock, deadline);
+		if (ret == -ECONNREFUSED && !m->name)
+			unix_forget_peer(u, to);
 	}
 	unix_put(to);
 	return ret;
@@ -196,14 +226,14 @@ static struct unix_msg *claim(struct unix_sock *u, bool nonblock, uint64_t deadl
 		*err = sock_take_error(&u->sk);
 		if (*err)
 			return NULL;
-		if ((sock_shut(&u->sk) & SOCK_RCV_SHUT) &&
-		    !atomic_load_explicit(&u->queued, memory_order_acquire)) {
-			*err = 0;
-			return NULL;
-		}
 		if (u->sk.type != SOCK_DGRAM &&
 		    !atomic_load_explicit(&u->connected, memory_order_acquire)) {
-			*err = -ENOTCONN;
+			*err = u->sk.type == SOCK_STREAM ? -EINVAL : -ENOTCONN;
+			return NULL;
+		}
+		if ((sock_shut(&u->sk) & SOCK_RCV_SHUT) &&
+		    !atomic_load_explicit(&u->queued, memory_order_acquire)) {
+			*err = u->sk.type == SOCK_DGRAM && nonblock ? -EAGAIN : 0; /* as UDP */
 			return NULL;
 		}
 		*err = -EAGAIN;

@@ -302,9 +302,10 @@ static int nl_connect(struct sock *s, const union sockaddr_any *a, unsigned len,
 	return len >= 2 && (a->family == AF_NETLINK || a->family == AF_UNSPEC) ? 0 : -EINVAL;
 }
 
-static int nl_getname(struct sock *s, union sockaddr_any *a, bool peer)
+static int nl_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 {
 	struct nl_sock *n = nl_of(s);
+	bool peer = end != SOCK_END_OWN;
 	struct sa_nl sa = { .family = AF_NETLINK,
 			    .pid = peer ? 0 : n->pid,
 			    .groups = peer ? 0 :
