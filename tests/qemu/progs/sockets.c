@@ -104,15 +104,20 @@ union name {
 	struct sockaddr_storage all;
 };
 
+static int binding, connecting; /* what the name is for */
+
 static unsigned port(void)
 {
-	return rnd(8) ? base + rnd(6) : 0;
+	unsigned p = rnd(8) ? base + rnd(6) : 0;
+
+	return p || !connecting ? p : base;
 }
 
-static const char *const v4_hosts[] = { "127.0.0.1", "127.0.0.1", "127.0.0.1", "0.0.0.0", "127.0.0.2", "127.255.255.255",
-					"255.255.255.255", "224.0.0.1", "240.0.0.1" };
-static const char *const v6_hosts[] = { "::1", "::1", "::1", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0",
-					"ff02::1", "::ffff:224.0.0.1", "2001:db8::1" };
+/* The last ones only to bind(): where they lead is a matter of routes. */
+static const char *const v4_hosts[] = { "127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1", "0.0.0.0", "127.0.0.2",
+					"127.255.255.255", "255.255.255.255", "224.0.0.1", "240.0.0.1" };
+static const char *const v6_hosts[] = { "::1", "::1", "::1", "::1", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0",
+					"::ffff:127.0.0.2", "::ffff:224.0.0.1", "::" };
 
 static void show_name(const union name *n, socklen_t len)
 {
@@ -133,7 +138,7 @@ static void show_name(const union name *n, socklen_t len)
 	if (p >= base && p < base + 20)
 		say(" %s +%u]", text, p - base);
 	else
-		say(" %s %s]", text, p ? "*" : "0");
+		say(" %s *]", text); /* chosen by the kernel, or given back */
 }
 
 /* An address for a socket of @family, mostly. */
@@ -148,7 +153,7 @@ static socklen_t any_name(union name *n, int family)
 	n->sa.sa_family = (sa_family_t)family;
 	switch (family) {
 	case AF_INET6:
-		host = PICK(v6_hosts);
+		host = v6_hosts[rnd(binding ? 10 : 10 - 3)];
 		inet_pton(AF_INET6, host, &n->v6.sin6_addr);
 		n->v6.sin6_port = htons((uint16_t)port());
 		len = sizeof(n->v6);
@@ -161,7 +166,7 @@ static socklen_t any_name(union name *n, int family)
 			len = sizeof(sa_family_t);
 		break;
 	default:
-		host = PICK(v4_hosts);
+		host = v4_hosts[rnd(binding ? 10 : 10 - 4)];
 		inet_pton(AF_INET, host, &n->v4.sin_addr);
 		n->v4.sin_port = htons((uint16_t)port());
 		len = sizeof(n->v4);
@@ -197,7 +202,7 @@ static const struct opt opts[] = {
 	O(SOL_SOCKET, SO_OOBINLINE, 0), O(SOL_SOCKET, SO_LINGER, 3), O(SOL_SOCKET, SO_RCVLOWAT, 0),
 	O(SOL_SOCKET, SO_DOMAIN, 0), O(SOL_SOCKET, SO_PROTOCOL, 0), O(SOL_SOCKET, 999, 0),
 	O(IPPROTO_TCP, TCP_NODELAY, 0), O(IPPROTO_TCP, TCP_CORK, 0), O(IPPROTO_TCP, TCP_KEEPIDLE, 0),
-	O(IPPROTO_TCP, TCP_KEEPINTVL, 0), O(IPPROTO_TCP, TCP_KEEPCNT, 0), O(IPPROTO_TCP, TCP_SYNCNT, 0),
+	O(IPPROTO_TCP, TCP_KEEPINTVL, 0), O(IPPROTO_TCP, TCP_KEEPCNT, 0), O(IPPROTO_TCP, TCP_SYNCNT, 1),
 	O(IPPROTO_TCP, TCP_DEFER_ACCEPT, 1), O(IPPROTO_TCP, TCP_USER_TIMEOUT, 0), O(IPPROTO_TCP, TCP_QUICKACK, 1),
 	O(IPPROTO_TCP, TCP_INFO, 4), O(IPPROTO_TCP, TCP_INFO, 4), O(IPPROTO_TCP, 999, 0),
 	O(IPPROTO_IP, IP_TTL, 0), O(IPPROTO_IP, IP_TOS, 0), O(IPPROTO_IP, IP_MULTICAST_TTL, 0),
@@ -221,6 +226,8 @@ static void do_setsockopt(int s)
 
 	if (!rnd(8))
 		len = PICK(odd_lens);
+	if (o->kind == 2 || (o->opt == SO_REUSEPORT && o->level == SOL_SOCKET && family_of(s) == AF_UNIX))
+		return;
 	say("setsockopt %s %d/%d len %d", o->name, val.v, val.w, (int)len);
 	result(setsockopt(s, o->level, o->opt, &val, len));
 }
@@ -236,6 +243,8 @@ static void do_getsockopt(int s)
 	memset(val, 0xee, sizeof(val));
 	if (!rnd(8))
 		len = PICK(odd_lens);
+	if (o->kind == 1)
+		return;
 	say("getsockopt %s len %d", o->name, (int)len);
 	ret = getsockopt(s, o->level, o->opt, val, &len);
 	result(ret);
@@ -268,9 +277,19 @@ static void digest(const char *p, long n)
 		say(" #%x", sum);
 }
 
+/* Urgent data of AF_UNIX are newer than the Linux that Tally follows; UDP over IPv6 ignores the flag. */
+static int plain(int s, int flags)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	getsockopt(s, SOL_SOCKET, SO_TYPE, &type, &len);
+	return family_of(s) == AF_UNIX || type != SOCK_STREAM ? flags & ~MSG_OOB : flags;
+}
+
 static void do_send(int s)
 {
-	int n = PICK(lens), flags = PICK(send_flags), how = (int)rnd(6);
+	int n = PICK(lens), flags = plain(s, PICK(send_flags)), how = (int)rnd(6);
 	union name to;
 	socklen_t len = 0;
 
@@ -297,7 +316,7 @@ static void do_send(int s)
 
 static void do_recv(int s)
 {
-	int n = rnd(3) ? 5000 : PICK(lens), flags = PICK(recv_flags), how = (int)rnd(4);
+	int n = rnd(3) ? 5000 : PICK(lens), flags = plain(s, PICK(recv_flags)), how = (int)rnd(4);
 	union name from;
 	socklen_t len = sizeof(from);
 	long ret;
@@ -352,7 +371,7 @@ static void do_socket(int slot)
 {
 	static const int families[] = { AF_INET, AF_INET, AF_INET, AF_INET6, AF_INET6, AF_UNIX };
 	static const int types[] = { SOCK_STREAM, SOCK_STREAM, SOCK_STREAM, SOCK_DGRAM, SOCK_DGRAM, SOCK_SEQPACKET };
-	int family = PICK(families), type = PICK(types), proto = rnd(10) ? 0 : (int[]){ 1, 6, 17, 58, 255, -1 }[rnd(6)];
+	int family = PICK(families), type = PICK(types), proto = rnd(10) ? 0 : (int[]){ 6, 17, 255, -1 }[rnd(4)];
 
 	say("socket %d %d %d", family, type, proto);
 	result_fd(slot, socket(family, type | SOCK_NONBLOCK, proto));
@@ -395,14 +414,16 @@ static void do_poll(void)
 
 static void do_ioctl(int s)
 {
-	int what = (int[]){ FIONREAD, SIOCOUTQ, SIOCATMARK }[rnd(3)], v = -7;
+	int what = rnd(2) ? FIONREAD : SIOCATMARK, v = -7;
 	long ret;
 
+	if (what == SIOCATMARK && family_of(s) == AF_UNIX)
+		what = FIONREAD;
 	say("ioctl %x", what);
 	ret = ioctl(s, (unsigned)what, &v);
 	result(ret);
 	if (!ret)
-		say(" %d", what == SIOCOUTQ ? v > 0 : v);
+		say(" %d", v);
 }
 
 /* A listener, a connection to it, and its accepted end; or two datagram sockets. */
@@ -461,7 +482,9 @@ static void do_connect(int s)
 		len = sizeof(n.v4);
 		say(" unspec");
 	} else {
+		connecting = 1;
 		len = any_name(&n, family_of(s));
+		connecting = 0;
 	}
 	result(connect(s, &n.sa, len));
 }
@@ -472,7 +495,9 @@ static void do_bind(int s)
 	socklen_t len;
 
 	say("bind");
+	binding = 1;
 	len = any_name(&n, family_of(s));
+	binding = 0;
 	result(bind(s, &n.sa, len));
 }
 
