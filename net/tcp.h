@@ -113,6 +113,10 @@ static inline uint32_t seg_end(const struct tcp_seg *s)
 	return s->seq + seg_span(s);
 }
 
+/* What holds sending back, for TCP_INFO: nothing to send; the network; the peer's window; the buffer's size. */
+enum tcp_limit { LIMIT_NONE, LIMIT_BUSY, LIMIT_RWND, LIMIT_SNDBUF, TCP_LIMITS };
+#define TCP_LIMIT_SHIFT 14 /* 16.384 us */
+
 enum tcp_ca { CA_OPEN, CA_CWR, CA_RECOVERY, CA_LOSS }; /* tcp_cong.c */
 /* After a time-out: not asking any more, one segment repeated, new data sent (RFC 5682). */
 enum tcp_frto { FRTO_OFF, FRTO_FIRST, FRTO_SECOND };
@@ -250,7 +254,14 @@ struct tcp_sock {
 	uint32_t total_retrans;
 	uint64_t bytes_in, bytes_acked_total, delivered, bytes_sent, bytes_retrans, last_data_ns;
 	uint32_t dsacks, ofo_in, data_segs_in, data_segs_out;
-	uint32_t segs_in, segs_out; /* to here */
+	uint32_t segs_in, segs_out;
+	uint32_t delivered_ce;        /* bytes, of delivered, acknowledged with ECE */
+	uint8_t limit;                /* enum tcp_limit: what holds sending back … */
+	bool no_room;                 /* a writer found the buffer full and has not come back */
+	uint32_t limit_at;            /* … since then, in units of TCP_LIMIT_SHIFT, as are … */
+	uint32_t limited[TCP_LIMITS]; /* … the sums; they stop at their largest value (19 hours) */
+	uint32_t rate_mark;           /* low bits of delivered when the sample began, … */
+	uint64_t rate_at, rate;       /* … that time, and the last sample in bytes a second; to here */
 
 	struct list_head accept_link; /* listener's lock */
 	struct tcp_sock *parent;      /* listener a child came from, until accepted; only compared */
@@ -355,6 +366,14 @@ bool listen_walk(bool (*fn)(struct tcp_sock *tp, void *arg), void *arg);
 struct abi_tcp_info;
 /* TCP_INFO; without ownership the figures may be a moment old. */
 void tcp_fill_info(struct tcp_sock *tp, struct abi_tcp_info *i);
+void tcp_limit_change(struct tcp_sock *tp, uint8_t limit, uint64_t now);
+/* Owned.  From now on @limit holds sending back. */
+static inline void tcp_limited(struct tcp_sock *tp, uint8_t limit, uint64_t now)
+{
+	if (unlikely(tp->limit != limit))
+		tcp_limit_change(tp, limit, now);
+}
+void tcp_rate_sample(struct tcp_sock *tp, uint64_t now); /* owned; after tp->delivered grew */
 extern struct port_table tcp_ports;
 
 /* tcp_options.c */

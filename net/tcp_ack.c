@@ -132,6 +132,13 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (unlikely(p->tcp.nr_sack))
 		tcp_sack_update(tp, p, now, &a);
 	tp->delivered += a.delivered;
+	if (likely(a.delivered)) {
+		tcp_rate_sample(tp, now);
+		if (unlikely(tp->opts & TCP_OPT_ECN) && (p->tcp.tcp_flags & TH_ECE))
+			tp->delivered_ce += a.delivered;
+	}
+	if (acked && tp->snd_una == tp->write_seq)
+		tcp_limited(tp, LIMIT_NONE, now);
 	tp->probes_out = 0;
 	if (unlikely(tp->tlp_out))
 		tcp_tlp_acked(tp, p, &a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What TCP_INFO and `ss -i` say of a connection. */
+/* What TCP_INFO and `ss -i` say of a connection, and what is measured only for them. */
 #include "net/tcp.h"
 
 static uint32_t us(uint64_t ns)
@@ -10,6 +10,47 @@ static uint32_t us(uint64_t ns)
 static uint32_t ms_since(uint64_t then, uint64_t now)
 {
 	return then ? (uint32_t)((now - then) / NSEC_PER_MSEC) : 0;
+}
+
+/* Time in the present state, and before, in microseconds. */
+static uint64_t limited_us(const struct tcp_sock *tp, unsigned limit, uint64_t now)
+{
+	uint64_t units = tp->limited[limit];
+
+	if (tp->limit == limit)
+		units += (uint32_t)(now >> TCP_LIMIT_SHIFT) - tp->limit_at;
+	return (units << TCP_LIMIT_SHIFT) / 1000;
+}
+
+/*
+ * The three times of TCP_INFO.  Points of time are rounded, not differences, so that
+ * many short states add up to what they took together.
+ */
+void tcp_limit_change(struct tcp_sock *tp, uint8_t limit, uint64_t now)
+{
+	uint32_t at = (uint32_t)(now >> TCP_LIMIT_SHIFT), n = at - tp->limit_at;
+
+	if (tp->limit == LIMIT_NONE) { /* the network was empty: what is delivered from here on is a rate */
+		tp->rate_at = now;
+		tp->rate_mark = (uint32_t)tp->delivered;
+	} else {
+		tp->limited[tp->limit] += min(n, UINT32_MAX - tp->limited[tp->limit]);
+	}
+	tp->limit = limit;
+	tp->limit_at = at;
+}
+
+/* One sample a round trip, at most one a millisecond after the first: what was delivered in it. */
+void tcp_rate_sample(struct tcp_sock *tp, uint64_t now)
+{
+	uint64_t ns = now - tp->rate_at;
+	uint32_t bytes = (uint32_t)tp->delivered - tp->rate_mark;
+
+	if (!ns || ns < (tp->rate ? max(tp->min_rtt, NSEC_PER_MSEC) : tp->min_rtt))
+		return;
+	tp->rate = bytes * NSEC_PER_SEC / ns;
+	tp->rate_at = now;
+	tp->rate_mark = (uint32_t)tp->delivered;
 }
 
 /* Linux's names for the states of congestion: open, CWR, recovery, loss. */
@@ -82,6 +123,11 @@ void tcp_fill_info(struct tcp_sock *tp, struct abi_tcp_info *i)
 	i->segs_in = tp->segs_in;
 	i->data_segs_in = tp->data_segs_in;
 	i->data_segs_out = tp->data_segs_out;
+	i->delivered_ce = tp->mss ? (tp->delivered_ce + tp->mss - 1) / tp->mss : 0;
+	i->delivery_rate = tp->rate;
+	i->rwnd_limited = limited_us(tp, LIMIT_RWND, now);
+	i->sndbuf_limited = limited_us(tp, LIMIT_SNDBUF, now);
+	i->busy_time = limited_us(tp, LIMIT_BUSY, now) + i->rwnd_limited + i->sndbuf_limited;
 	i->notsent_bytes = tp->write_seq - tp->snd_nxt;
 	i->snd_wnd = tp->snd_wnd;
 	i->dsack_dups = tp->dsacks;

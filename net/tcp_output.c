@@ -131,6 +131,7 @@ void tcp_output_one(struct tcp_sock *tp, uint64_t now)
 void tcp_output(struct tcp_sock *tp, uint64_t now)
 {
 	uint32_t most, mss;
+	uint8_t limit = LIMIT_BUSY;
 	unsigned burst = 0;
 	struct tcp_seg *s;
 
@@ -162,6 +163,8 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 		/* The first segment in an empty network may exceed the congestion window. */
 		if (!flight && wnd && room < len)
 			room = min(wnd, max(cw, mss));
+		if (unlikely(wnd < len && wnd <= cw))
+			limit = LIMIT_RWND;
 		if (s->len && !room)
 			break;
 		if (room < len) {
@@ -186,6 +189,11 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 		sent(tp, s, now);
 		burst++;
 	}
+	if (tp->snd_una == tp->write_seq)
+		limit = LIMIT_NONE;
+	else if (!tp->tx_next)
+		limit = unlikely(tp->no_room) ? LIMIT_SNDBUF : LIMIT_BUSY;
+	tcp_limited(tp, limit, now);
 	if (burst)
 		tcp_tlp_arm(tp, now);
 	/* A device that cuts gets at least pairs, and the second of a pair is marked. */

@@ -170,6 +170,7 @@ static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool
 	int ret;
 
 	tp->more = false;
+	tp->no_room = true;
 	mark_end(tp, SEG_PUSH);
 	tcp_output(tp, clock_ns());
 	if (nonblock) {
@@ -181,6 +182,7 @@ static int wait_room(struct tcp_sock *tp, bool nonblock, uint64_t deadline, bool
 	tcp_release(tp);
 	ret = wait_event_interruptible_timeout(&tp->sk.wr, room_or_end(tp, enough), deadline);
 	tcp_own(tp);
+	tp->no_room = false;
 	return ret ? sock_intr(ret, tp->sk.sndtimeo) : 0;
 }
 
@@ -196,6 +198,7 @@ static int send_begin(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
 		if (ret)
 			return ret;
 	}
+	tp->no_room = false;
 	/* Nothing of ours can be overtaken: the packets may take another queue from now on. */
 	if (tp->snd_una == tp->snd_nxt)
 		tp->home = (uint16_t)(cpu_id() + 1);

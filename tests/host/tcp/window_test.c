@@ -468,6 +468,59 @@ static void path_known_body(void)
 	}
 }
 
+static uint64_t info_us(int what)
+{
+	struct abi_tcp_info i;
+
+	tcp_own(tp);
+	tcp_fill_info(tp, &i);
+	tcp_release(tp);
+	return what == LIMIT_RWND ? i.rwnd_limited : what == LIMIT_SNDBUF ? i.sndbuf_limited :
+	       what == LIMIT_BUSY ? i.busy_time : i.delivery_rate;
+}
+
+#define NEAR(us, ms) ((us) + 1000 >= (ms) * 1000ull && (us) <= ((ms) + 20) * 1000ull)
+
+/* What TCP_INFO says of who held sending back, and how fast it went. */
+static void limits_body(void)
+{
+	begin();
+	h_sleep(1000);
+	HOST_CHECK_EQ(info_us(LIMIT_BUSY), 0);
+	/* The network: a round trip of 50 ms. */
+	HOST_CHECK_EQ(h_send(s, data, 2 * MSS, 0), 2 * MSS);
+	h_drain();
+	h_sleep(50);
+	h_ack(&h, h.ack + 2 * MSS);
+	HOST_CHECK(NEAR(info_us(LIMIT_BUSY), 50));
+	HOST_CHECK(info_us(-1) > 2 * MSS * 15 && info_us(-1) <= 2 * MSS * 20);
+	h_sleep(500); /* idle counts for nobody */
+	HOST_CHECK(NEAR(info_us(LIMIT_BUSY), 50));
+	HOST_CHECK_EQ(info_us(LIMIT_RWND), 0);
+	/* The peer: 100 ms without a window, while all it let in is acknowledged. */
+	h.wnd = 0;
+	h_ack(&h, h.ack);
+	HOST_CHECK_EQ(h_send(s, data, MSS, 0), MSS);
+	h_sleep(100);
+	HOST_CHECK(NEAR(info_us(LIMIT_RWND), 100));
+	h.wnd = 65535;
+	h_ack(&h, h.ack);
+	HOST_CHECK(h_drain() > 0);
+	h_sleep(50);
+	HOST_CHECK(NEAR(info_us(LIMIT_RWND), 100));
+	h_ack(&h, h.ack + MSS);
+	HOST_CHECK(NEAR(info_us(LIMIT_BUSY), 200));
+	/* The buffer: all that it takes is in flight, and the program has more. */
+	HOST_CHECK_EQ(h_setopt(s, SOL_SOCKET, SO_SNDBUF, 2304), 0);
+	while (h_send(s, data, MSS, MSG_DONTWAIT) > 0)
+		;
+	h_drain();
+	h_sleep(70);
+	HOST_CHECK(NEAR(info_us(LIMIT_SNDBUF), 70));
+	HOST_CHECK(NEAR(info_us(LIMIT_BUSY), 270));
+	end();
+}
+
 /* TCP_NOTSENT_LOWAT: what has not been sent stays short, for writes as for poll(); and all of it arrives. */
 static void unsent_body(void)
 {
@@ -608,7 +661,7 @@ static void short_memory_body(void)
 	}
 #define TESTS(X)                                                                                   \
 	X(zero_window) X(shrunk) X(silly) X(nagle) X(keepalive) X(user_timeout) X(orphans)         \
-	X(urgent) X(pmtu) X(path_known) X(unsent) X(tiny) X(idle) X(short_memory)
+	X(urgent) X(pmtu) X(path_known) X(limits) X(unsent) X(tiny) X(idle) X(short_memory)
 TESTS(TEST)
 
 int main(void)
