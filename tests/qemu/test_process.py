@@ -151,8 +151,8 @@ def test_descriptors_nobody_takes(run):
     assert after <= before + 64, r.out
 
 
-@pytest.mark.parametrize("name", ["perms", "trunc"])
+@pytest.mark.parametrize("name", ["perms", "trunc", "sendtrunc"])
 def test_small(run, name):
-    """Permissions; mappings of files that are cut off.  The programs say the same on Linux."""
+    """Permissions; mappings of files that are cut off; sendfile() of one that is.  The programs say the same on Linux."""
     r = run(name, "--smp", 2, "--add", build(name))
     assert r.out.strip() == name + " ok" and r.status == 0
