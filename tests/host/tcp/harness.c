@@ -181,10 +181,27 @@ void h_param(const char *name, const char *value)
 }
 
 /* Network header and payload around the @hlen bytes of @head; with @tos and checksum. */
+/* The peer's options behind the IPv4 header that is there already. */
+static void add_ip_options(const struct h_peer *h, struct pbuf *p)
+{
+	unsigned n = h->ip_options_len;
+	uint8_t *ip = pbuf_push(p, n);
+	uint16_t sum;
+
+	p->nh -= n;
+	memmove(ip, ip + n, 20);
+	memcpy(ip + 20, h->ip_options, n);
+	ip[0] = (uint8_t)(0x45 + n / 4);
+	put_be16(ip + 2, (uint16_t)(get_be16(ip + 2) + n));
+	put_be16(ip + 10, 0);
+	sum = csum_fold(csum_add(0, ip, 20 + n, false));
+	memcpy(ip + 10, &sum, 2);
+}
+
 static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsigned hlen,
 		    const void *data, unsigned len, unsigned csum_at)
 {
-	struct pbuf *p = pbuf_alloc(56);
+	struct pbuf *p = pbuf_alloc(56 + (h_v6 ? 0 : h->ip_options_len));
 	uint16_t sum;
 	uint8_t *t;
 
@@ -209,6 +226,8 @@ static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsign
 		ipv6_push_header(p, proto, 64, h->tos);
 	else
 		ipv4_push_header(p, proto, 64, h->tos);
+	if (!h_v6 && h->ip_options_len)
+		add_ip_options(h, p);
 	netif_rx(p);
 }
 

@@ -39,6 +39,8 @@ struct h_peer {
 	uint16_t urg;            /* urgent pointer */
 	struct ip_addr to;       /* where his packets go: us */
 	bool bad_sum;            /* their checksum is wrong */
+	const uint8_t *ip_options; /* in their IPv4 headers … */
+	unsigned ip_options_len;   /* … so many bytes, a multiple of four */
 	unsigned delay_ms;       /* until he answers our SYN-ACK in h_established() */
 };
 extern struct ip_addr h_us;

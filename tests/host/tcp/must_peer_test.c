@@ -145,6 +145,43 @@ static void must_48_49_tos_ttl_body(void)
 	end();
 }
 
+/* IP options in SYNs, data and acknowledgements, known, unknown and broken: no concern of TCP's (MUST-50 to 53). */
+static void must_50_ip_options_body(void)
+{
+	static const struct { const char *what; uint8_t n, b[40]; } options[] = {
+		{ "nothing", 4, { 1, 1, 1, 0 } },
+		{ "unknown", 8, { 0x5e, 8, 1, 2, 3, 4, 5, 6 } },
+		{ "record route", 12, { 7, 11, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+		{ "timestamps", 12, { 68, 12, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+		{ "loose source route, used up", 8, { 131, 7, 8, 192, 0, 2, 9, 0 } },
+		{ "router alert", 4, { 148, 4, 0, 0 } },
+		{ "length 0", 4, { 0x5e, 0, 0, 0 } },
+		{ "length 1", 4, { 7, 1, 1, 1 } },
+		{ "beyond the header", 4, { 7, 39, 4, 0 } },
+		{ "as long as can be", 40, { 0x5e, 40 } },
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(options); i++) {
+		uint8_t b[100];
+
+		l = h_listen(5);
+		h_peer_init(&h, (uint16_t)(4000 + i));
+		h.ip_options = options[i].b;
+		h.ip_options_len = options[i].n;
+		s = h_established(&h, l, 1000);
+		tp = tcp_of(s);
+		h_inject(&h, TH_ACK, h.seq, h.ack, 100);
+		h.seq += 100;
+		HOST_CHECK_EQ(h_recv(s, b, sizeof(b), 0), 100);
+		h_drain();
+		HOST_CHECK_EQ(h_send(s, data, 10, 0), 10);
+		h_expect(TH_ACK);
+		h_ack(&h, h.ack + 10);
+		HOST_CHECK_EQ(tp->snd_una, tp->write_seq);
+		end();
+	}
+}
+
 /* RFC 5961: what is in the window but not exact gets a challenge, one per half second. */
 static void rfc5961_challenge_body(void)
 {
@@ -189,5 +226,5 @@ static void rfc5961_no_shared_count_body(void)
 #define TESTS(X)                                                                                   \
 	X(must_25_keepalive_off) X(must_26_one_lost_probe) X(must_30_33_urgent)                    \
 	X(must_56_soft_errors) X(must_55_source_quench) X(shld_26_hard_error_opening)              \
-	X(must_48_49_tos_ttl) X(rfc5961_challenge) X(rfc5961_no_shared_count)
+	X(must_48_49_tos_ttl) X(must_50_ip_options) X(rfc5961_challenge) X(rfc5961_no_shared_count)
 MAIN(TESTS)

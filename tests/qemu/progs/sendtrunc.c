@@ -37,7 +37,7 @@ static int cut_off(int file, const struct cut *k)
 	return ftruncate(file, (off_t)k->to) || (k->grow && ftruncate(file, (off_t)k->grow));
 }
 
-/* Reads to the end; what the file kept must be as it was, the rest may be zeroes. Status of the process. */
+/* Reads to the end; what the file kept must be as it was, the rest may be zeroes.  Returns a status. */
 static int reader(int fd, int file, const struct cut *k)
 {
 	size_t whole = k->to < k->at ? k->to : k->at;
@@ -69,7 +69,8 @@ static int one(const struct cut *k)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(a);
-	int fd = open("/tmp/sendtrunc", O_RDWR | O_CREAT | O_TRUNC, 0600), l = socket(AF_INET, SOCK_STREAM, 0), c, st;
+	int fd = open("/tmp/sendtrunc", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int l = socket(AF_INET, SOCK_STREAM, 0), c, st;
 	size_t sent = 0, step = k->by_reader ? SIZE : CHUNK + 12345;
 	int zeroes = 0, done = k->by_reader;
 	unsigned char *m;
@@ -110,7 +111,8 @@ static int one(const struct cut *k)
 	}
 	close(c);
 	if (waitpid(pid, &st, 0) != pid || st || zeroes != 3 || sent >= SIZE || sent < k->at) {
-		printf("sendtrunc: %s: status %d, sent %zu, last %zd (%s)\n", k->name, st, sent, n, strerror(errno));
+		printf("sendtrunc: %s: status %d, sent %zu, last %zd (%s)\n", k->name, st, sent, n,
+		       strerror(errno));
 		return 1;
 	}
 	close(fd);
