@@ -105,6 +105,9 @@ struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err)
 	struct pbuf *p;
 
 	for (;;) {
+		*err = sock_take_error(&d->sk);
+		if (*err)
+			return NULL;
 		spin_lock(&d->lock);
 		if (m->flags & MSG_PEEK) {
 			p = d->queue.first ? pbuf_clone(d->queue.first) : NULL;
@@ -119,9 +122,6 @@ struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err)
 		spin_unlock(&d->lock);
 		if (p)
 			return p;
-		*err = sock_take_error(&d->sk);
-		if (*err)
-			return NULL;
 		/* As on Linux, the end is told only to those who would wait for more. */
 		if (nonblock)
 			*err = -EAGAIN;

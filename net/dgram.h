@@ -33,7 +33,7 @@ struct dgram_sock {
 	bool hashed, conn_hashed;  /* bucket's lock */
 	unsigned conn_slot;
 	struct port_user port;
-	bool addr_locked, port_locked; /* UDP: named by bind(), not given back by connect(AF_UNSPEC) */
+	bool addr_locked, port_locked; /* named by bind(), not given back by connect(AF_UNSPEC) */
 	struct ip_addr laddr, raddr;
 	uint16_t lport, rport;     /* rport 0: not connected */
 	uint32_t icmp_filter[8];   /* raw ICMP: types not wanted; IPv4 has one word */

@@ -31,7 +31,12 @@ int dgram_addr_import(const struct dgram_sock *d, const union sockaddr_any *sa, 
 {
 	bool udp = d->sk.protocol == IPPROTO_UDP;
 	bool v4 = d->sk.family == AF_INET || (udp && len >= sizeof(sa->family) && sa->family == AF_INET);
-	int ret = addr_import(v4 ? AF_INET : AF_INET6, sa, len, out, port);
+	union sockaddr_any named = *sa;
+	int ret;
+
+	if (d->sk.family == AF_INET && len >= sizeof(struct sa_in) && sa->family == AF_UNSPEC)
+		named.family = AF_INET; /* programs of old leave it out */
+	ret = addr_import(v4 ? AF_INET : AF_INET6, &named, len, out, port);
 
 	if (ret || d->sk.family == AF_INET || !addr_is_v4(out))
 		return ret;
@@ -43,6 +48,7 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 	const struct sock_anc *anc = &m->anc;
 	struct sock *s = &d->sk;
 	struct route rt;
+	bool other; /* from an IPv6 address to an IPv4 one, or the other way round */
 	int ret = 0;
 
 	w->dst = d->raddr;
@@ -69,9 +75,10 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 	if (!s->broadcast && ifaddr_is_broadcast(rt.dev, &w->dst))
 		return -EACCES;
 	w->dev = rt.dev;
-	if (!addr_is_any(&d->laddr) && addr_is_v4(&d->laddr) != addr_is_v4(&w->dst))
+	other = !addr_is_any(&d->laddr) && addr_is_v4(&d->laddr) != addr_is_v4(&w->dst);
+	if (other && d->addr_locked)
 		return -ENETUNREACH;
-	w->src = addr_is_any(&d->laddr) || addr_is_multicast(&d->laddr) ? rt.src : d->laddr;
+	w->src = other || addr_is_any(&d->laddr) || addr_is_multicast(&d->laddr) ? rt.src : d->laddr;
 	if ((anc->have & ANC_PKTINFO) && !addr_is_any(&anc->local)) {
 		if (addr_is_v4(&anc->local) != addr_is_v4(&w->dst) ||
 		    (!ifaddr_is_local(&anc->local) && !s->ip.freebind))

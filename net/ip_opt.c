@@ -231,7 +231,7 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 		return set_flag(&o->freebind, val, len);
 	case IP_MTU_DISCOVER: {
 		uint8_t v;
-		int ret = set_small(&v, val, len, 0, 0);
+		int ret = set_small(&v, val, len, 0, 255);
 
 		if (!ret && v > PMTUDISC_OMIT)
 			ret = -EINVAL;
@@ -262,6 +262,8 @@ static int set_v6(struct sock *s, int name, const void *val, unsigned len)
 	union sockaddr_any own;
 	int v, ret;
 
+	if (s->type == SOCK_STREAM && (name == IPV6_MULTICAST_HOPS || name == IPV6_MULTICAST_IF))
+		return -ENOPROTOOPT;
 	if (len < sizeof(int))
 		return -EINVAL;
 	switch (name) {
@@ -292,7 +294,8 @@ static int set_v6(struct sock *s, int name, const void *val, unsigned len)
 	case IPV6_MULTICAST_HOPS:
 		return set_small(&o->mcast_ttl, val, len, 0, 1);
 	case IPV6_MULTICAST_LOOP:
-		return set_flag(&o->mcast_loop, val, len);
+		v = short_int(val, len);
+		return v < 0 || v > 1 ? -EINVAL : set_flag(&o->mcast_loop, val, len);
 	case IPV6_MULTICAST_IF:
 		ret = sockopt_int(val, len, &v);
 		if (ret)

@@ -153,6 +153,7 @@ static int raw_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 		return ret;
 	mutex_lock(&d->naming);
 	d->laddr = addr;
+	d->addr_locked = true;
 	if (s->type == SOCK_DGRAM && port)
 		d->lport = port;
 	mutex_unlock(&d->naming);

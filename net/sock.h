@@ -169,6 +169,12 @@ int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
  */
 int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len, struct ip_addr *out,
 		    uint16_t *port);
+/* What bind() to @addr says besides: an IPv6 address of its own is deaf to IPv4. */
+static inline void ip_bound_to(struct sock *s, const struct ip_addr *addr)
+{
+	if (s->family == AF_INET6 && !addr_is_any(addr) && !addr_is_v4(addr))
+		s->v6only = true;
+}
 int ip_bind_device(struct sock *s, const void *name, unsigned len); /* SO_BINDTODEVICE: 0, -ENODEV */
 void ip_opts_destroy(struct sock *s); /* leaves its multicast groups */
 int sockopt_int(const void *val, unsigned len, int *out);

@@ -37,7 +37,7 @@ long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const 
 	if (!user_range_ok(buf, v.len))
 		ret = -EFAULT;
 	iov_iter_init(&it, &v, 1, true);
-	if (!ret && addr && len) {
+	if (!ret && addr) {
 		ret = sockaddr_import(&a, addr, (unsigned)len);
 		m.name = &a;
 		m.name_len = (unsigned)len;
@@ -85,6 +85,9 @@ static long do_sendmsg(struct sock *s, struct file *f, void __user *msg, unsigne
 
 	if (copy_from_user(&h, msg, sizeof(h)))
 		return -EFAULT;
+	if ((int)h.namelen < 0)
+		return -EINVAL;
+	h.namelen = min_t(unsigned, h.namelen, sizeof(a));
 	if (h.name && h.namelen) {
 		ret = sockaddr_import(&a, h.name, h.namelen);
 		if (ret)

@@ -192,6 +192,7 @@ struct tcp_sock {
 	uint32_t snd_up;
 	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, fin_rcvd;
+	bool fin_done;              /* the peer's end has been reached: no later error changes that */
 	bool interactive;           /* requests are answered soon: the answer acknowledges */
 	uint8_t quick;              /* so many acknowledgements more do not wait */
 	uint32_t answered;          /* rcv_nxt when data was last sent */
@@ -312,6 +313,8 @@ unsigned tcp_orphans(void);          /* connections without a file that still ha
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
 int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
 int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
+/* Ends whatever the socket is doing, with a reset if need be, and renews it.  Owned before and after. */
+void tcp_disconnect(struct tcp_sock *tp);
 /*
  * Makes a dead connection's socket as good as new: no bytes, no numbers, no name but what
  * bind() gave.  Options stay.  Owned, in TCP_CLOSE, and no reader copies.

@@ -27,7 +27,7 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 
 	tp->ep.raddr = *dst;
 	if (addr_is_any(dst)) { /* "this machine" */
-		if (addr_is_v4(dst) || tp->sk.family == AF_INET)
+		if (addr_is_v4(dst) || addr_is_v4(&tp->ep.laddr)) /* also where :: is to be reached from IPv4 */
 			tp->ep.raddr = addr_from_v4("\x7f\0\0\1");
 		else
 			tp->ep.raddr = (struct ip_addr){ .b[15] = 1 };
@@ -40,7 +40,9 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 		return -ENETUNREACH;
 	tp->dev = rt.dev;
 	tp->loopback = rt.dev->loopback;
-	if (addr_is_any(&tp->ep.laddr))
+	/* bind() takes groups, too: nothing is sent from there. */
+	if (addr_is_any(&tp->ep.laddr) || addr_is_multicast(&tp->ep.laddr) ||
+	    ifaddr_is_broadcast(rt.dev, &tp->ep.laddr))
 		tp->ep.laddr = rt.src;
 	else if (addr_is_v4(&tp->ep.laddr) != addr_is_v4(&tp->ep.raddr))
 		return -ENETUNREACH;
@@ -100,8 +102,7 @@ static int connect_to(struct tcp_sock *tp, const union sockaddr_any *a, unsigned
 	return ret;
 }
 
-/* Ends whatever the socket is doing.  Owned before and after. */
-static void tcp_disconnect(struct tcp_sock *tp)
+void tcp_disconnect(struct tcp_sock *tp)
 {
 	if (tcp_in(tp, TCPF(TCP_LISTEN)))
 		tcp_listen_close(tp);

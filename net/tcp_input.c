@@ -168,6 +168,13 @@ static bool fin_acked(struct tcp_sock *tp, uint64_t now)
 	return true;
 }
 
+/* Closed, or shut down both ways (RFC 1122 section 4.2.2.13). */
+static bool nobody_reads(struct tcp_sock *tp)
+{
+	return tp->orphan ||
+	       (tcp_in(tp, TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)) && (sock_shut(&tp->sk) & SOCK_RCV_SHUT));
+}
+
 /* The segment lies outside of the window. */
 static void unacceptable(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 {
@@ -266,9 +273,9 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (p->len) {
 		if (tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2))) {
 			/* Nobody will ever read it: the peer must not think otherwise. */
-			if (unlikely(tp->orphan) && seq_gt(p->tcp.seq + p->len, tp->rcv_nxt)) {
+			if (unlikely(nobody_reads(tp)) && seq_gt(p->tcp.seq + p->len, tp->rcv_nxt)) {
 				tcp_reply_reset(p);
-				tcp_reset(tp, EPIPE);
+				tcp_reset(tp, ECONNRESET);
 				goto out;
 			}
 			if (unlikely(f & TH_URG))

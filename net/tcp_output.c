@@ -61,6 +61,8 @@ static bool tcp_may_send_partial(const struct tcp_sock *tp, const struct tcp_seg
 		return true;
 	if (s->link.next != &tp->txq)
 		return true; /* more follows: it can't grow */
+	if (unlikely(tp->urg_send)) /* what is urgent waits for nothing */
+		return true;
 	if (tp->cork || tp->more)
 		return false;
 	if (tp->nodelay)

@@ -241,6 +241,7 @@ void tcp_fin_received(struct tcp_sock *tp, uint64_t now)
 	tp->rcv_nxt++;
 	tp->ack_now = true;
 	tp->fin_rcvd = false;
+	tp->fin_done = true;
 	atomic_fetch_or_explicit(&tp->sk.shut, SOCK_RCV_SHUT, memory_order_seq_cst);
 	tp->wake_rd = true;
 	switch (tcp_state(tp)) {

@@ -99,8 +99,11 @@ static bool data_or_end(struct tcp_sock *tp, size_t want)
 /* Nothing is queued: 1 for end of file, 0 to wait, -errno. Owned. */
 static int read_end(struct tcp_sock *tp)
 {
-	int err = sock_take_error(&tp->sk);
+	int err;
 
+	if (tp->fin_done)
+		return 1;
+	err = sock_take_error(&tp->sk);
 	if (err)
 		return err;
 	if (sock_shut(&tp->sk) & SOCK_RCV_SHUT)

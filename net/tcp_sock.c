@@ -284,6 +284,7 @@ static int tcp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 			tp->ep.lport = tp->port.port;
 			tp->addr_locked = !addr_is_any(&addr);
 			tp->port_locked = port != 0;
+			ip_bound_to(s, &addr);
 		}
 	}
 	tcp_release(tp);
@@ -330,18 +331,22 @@ static void send_fin(struct tcp_sock *tp, uint64_t now)
 
 static int tcp_shutdown(struct sock *s, int how)
 {
+	unsigned bits = (how != SHUT_WR ? SOCK_RCV_SHUT : 0) | (how != SHUT_RD ? SOCK_SND_SHUT : 0);
 	struct tcp_sock *tp = tcp_of(s);
 	int ret = 0;
 
 	tcp_own(tp);
 	if (tcp_in(tp, TCPF(TCP_LISTEN))) {
 		if (how != SHUT_WR)
-			tcp_listen_close(tp);
-	} else if (tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))) {
+			tcp_disconnect(tp);
+	} else if (tcp_in(tp, TCPF(TCP_SYN_SENT))) {
+		tcp_disconnect(tp);
+	} else if (tcp_in(tp, TCPF(TCP_CLOSE))) {
+		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst); /* who polls hears of it */
+		tp->wake_rd = true;
+		tp->wake_wr = true;
 		ret = -ENOTCONN;
 	} else {
-		unsigned bits = (how != SHUT_WR ? SOCK_RCV_SHUT : 0) | (how != SHUT_RD ? SOCK_SND_SHUT : 0);
-
 		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
 		tp->connected = true; /* who shuts a connection down knows of it */
 		tp->connecting = false;
@@ -444,8 +449,12 @@ static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 	if (tcp_in(tp, TCPF(TCP_LISTEN)) && cmd != SIOCATMARK)
 		return -EINVAL;
 	switch (cmd) {
-	case SIOCINQ:
+	case SIOCINQ: /* up to an urgent byte, which is not one of them */
+		tcp_own(tp);
 		*value = (int)atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
+		if (unlikely(tp->urg_state) && !s->oobinline && *value)
+			*value = (int)min((uint32_t)*value, tcp_urg_distance(tp));
+		tcp_release(tp);
 		return 0;
 	case SIOCATMARK:
 		tcp_own(tp);

@@ -55,6 +55,7 @@ static int udp_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	if (!ret) {
 		d->addr_locked = !addr_is_any(&addr);
 		d->port_locked = port != 0;
+		ip_bound_to(s, &addr);
 	}
 	mutex_unlock(&d->naming);
 	return ret;
@@ -108,7 +109,7 @@ static int connect_to(struct dgram_sock *d, const union sockaddr_any *a, unsigne
 	if (ret)
 		return ret;
 	if (addr_is_any(&addr))
-		addr = addr_is_v4(&addr) ? addr_from_v4("\x7f\0\0\1")
+		addr = addr_is_v4(&addr) || addr_is_v4(&d->laddr) ? addr_from_v4("\x7f\0\0\1")
 					 : (struct ip_addr){ .b[15] = 1 };
 	ret = dgram_route(d, a, &addr, &rt);
 	if (ret)
@@ -180,19 +181,18 @@ static ssize_t udp_sendmsg(struct sock *s, struct sock_msg *m)
 	struct pbuf *p;
 	int ret = d->lport ? 0 : autobind(d);
 
-	if (!ret)
-		ret = sock_take_error(s);
 	if (ret)
 		return ret;
 	if (len > UDP_PAYLOAD_MAX)
 		return -EMSGSIZE;
-	if (sock_shut(s) & SOCK_SND_SHUT)
-		return -EPIPE;
 	ret = dgram_way(d, m, &w);
 	if (ret)
 		return ret;
 	if (!w.port)
 		return -EINVAL;
+	ret = sock_take_error(s);
+	if (ret || (sock_shut(s) & SOCK_SND_SHUT))
+		return ret ? ret : -EPIPE;
 	p = pbuf_alloc(PBUF_RESERVE);
 	if (!p)
 		return -ENOBUFS;

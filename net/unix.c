@@ -127,6 +127,8 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_RCV_SHUT)
 		ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (atomic_load_explicit(&s->err, memory_order_acquire))
+		ev |= EPOLLERR;
 	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) ||
 	    (s->type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_relaxed)))
 		ev |= EPOLLHUP;

@@ -86,9 +86,10 @@ void unix_for_each(void (*fn)(struct unix_sock *u, void *arg), void *arg);
 int unix_bind(struct sock *s, const union sockaddr_any *a, unsigned len);
 /**
  * unix_find - the socket that has a name
+ * @type: whose abstract names are looked at; a path may lead to a socket of another type
  * Return: referenced, or ERR_PTR(-EINVAL, -ENOENT, -ECONNREFUSED, -EACCES …).  May sleep.
  */
-struct unix_sock *unix_find(const union sockaddr_any *a, unsigned len);
+struct unix_sock *unix_find(const union sockaddr_any *a, unsigned len, int type);
 void unix_name_release(struct unix_sock *u); /* may sleep */
 
 /* net/unix_conn.c */

@@ -89,7 +89,7 @@ int unix_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool
 	struct unix_sock *u = unix_of(s), *old, *p = NULL;
 
 	if (len < 2 || a->family != AF_UNSPEC || s->type != SOCK_DGRAM) {
-		p = unix_find(a, len);
+		p = unix_find(a, len, s->type);
 		if (IS_ERR(p))
 			return (int)PTR_ERR(p);
 		if (s->type != SOCK_DGRAM)
@@ -108,6 +108,7 @@ int unix_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool
 	}
 	old = u->peer;
 	u->peer = p; /* with the reference from unix_find() */
+	atomic_store_explicit(&u->connected, p != NULL, memory_order_release);
 	spin_unlock(&unix_lock);
 	unix_put(old);
 	return 0;

@@ -153,18 +153,22 @@ ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 	size_t done = 0;
 	ssize_t ret;
 
+	if (!m->name_len)
+		m->name = NULL;
+	if (m->name && s->type == SOCK_STREAM)
+		return atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN : -EOPNOTSUPP;
+	if (s->type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_acquire))
+		return -ENOTCONN;
 	/* What became of the other end is told once, but to streams only when they read. */
 	if (s->type != SOCK_STREAM) {
 		ret = sock_take_error(s);
 		if (ret)
 			return ret;
 	}
-	if (m->name && s->type == SOCK_STREAM)
-		return atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN : -EOPNOTSUPP;
 	if (sock_shut(s) & SOCK_SND_SHUT)
 		return -EPIPE;
 	if (m->name && s->type == SOCK_DGRAM) {
-		to = unix_find(m->name, m->name_len);
+		to = unix_find(m->name, m->name_len, s->type);
 		if (IS_ERR(to))
 			return PTR_ERR(to);
 		spin_lock(&unix_lock);
@@ -216,6 +220,9 @@ static struct unix_msg *claim(struct unix_sock *u, bool nonblock, uint64_t deadl
 	struct unix_msg *m;
 
 	for (;;) {
+		*err = u->sk.type == SOCK_STREAM ? 0 : sock_take_error(&u->sk); /* a stream's bytes come first */
+		if (*err)
+			return NULL;
 		spin_lock(&u->lock);
 		m = u->reading ? NULL : u->first;
 		if (m)

@@ -49,13 +49,13 @@ static int name_check(const union sockaddr_any *a, unsigned len)
 	return (int)len;
 }
 
-/* unix_lock held. */
-static struct unix_sock *find_abstract(const struct sa_un *n, unsigned len)
+/* Each type of socket has abstract names of its own.  unix_lock held. */
+static struct unix_sock *find_abstract(const struct sa_un *n, unsigned len, int type)
 {
 	struct unix_sock *u;
 
 	list_for_each_entry (u, name_bucket(n, len), name_link) {
-		if (!u->node && u->name_len == len && !memcmp(&u->name, n, len))
+		if (!u->node && u->sk.type == type && u->name_len == len && !memcmp(&u->name, n, len))
 			return u;
 	}
 	return NULL;
@@ -87,7 +87,7 @@ static int take_name(struct unix_sock *u, const struct sa_un *n, unsigned len, s
 	spin_lock(&unix_lock);
 	if (u->name_len) {
 		ret = -EINVAL;
-	} else if (!node && find_abstract(n, len)) {
+	} else if (!node && find_abstract(n, len, u->sk.type)) {
 		ret = -EADDRINUSE;
 	} else {
 		memset(&u->name, 0, sizeof(u->name));
@@ -144,7 +144,7 @@ int unix_bind(struct sock *s, const union sockaddr_any *a, unsigned len)
 	return ret;
 }
 
-struct unix_sock *unix_find(const union sockaddr_any *a, unsigned len)
+struct unix_sock *unix_find(const union sockaddr_any *a, unsigned len, int type)
 {
 	struct dentry *node = NULL;
 	struct unix_sock *u;
@@ -160,7 +160,7 @@ struct unix_sock *unix_find(const union sockaddr_any *a, unsigned len)
 			return ERR_PTR(ret);
 	}
 	spin_lock(&unix_lock);
-	u = node ? find_node(vfs_socket_inode(node)) : find_abstract(&a->un, (unsigned)n);
+	u = node ? find_node(vfs_socket_inode(node)) : find_abstract(&a->un, (unsigned)n, type);
 	if (u)
 		unix_get(u);
 	spin_unlock(&unix_lock);
