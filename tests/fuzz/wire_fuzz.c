@@ -402,8 +402,11 @@ static bool settled(unsigned conn)
 {
 	struct end *a = &ends[conn][0], *b = &ends[conn][1];
 
-	if (a->closed || b->closed || a->error || b->error)
+	if (a->closed || b->closed)
 		return true;
+	/* A reason may wait behind bytes that have not been read. */
+	if (a->error || b->error)
+		return (a->error || a->eof || !a->s) && (b->error || b->eof || !b->s);
 	return a->s && b->s && a->got == b->sent && b->got == a->sent && a->eof && b->eof;
 }
 
