@@ -40,6 +40,7 @@ FAMILIES = (Family(False), Family(True))
 NOBODY_MAC = "02:00:00:00:00:c8"
 MEMORY = 11         # the guest's /proc/meminfo is behind this port
 SO_ATTACH_FILTER = 26
+ALL, NOTHING = ((6, 0, 0, 65536),), ((6, 0, 0, 0),)  # filters: so many bytes of every frame
 QUIET = 3           # seconds after an attack
 SLICE = .2          # seconds of a measurement
 SETTLE = .03        # before it, for what is still in queues
@@ -104,23 +105,30 @@ class Sender(threading.Thread):
         self.join()
 
 
+def attach(wire, code):
+    """A classic packet filter: (operation, jump if true, jump if false, operand) each."""
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *i) for i in code))
+    wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(code), ctypes.addressof(text)))
+
+
 class Station(threading.Thread):
     """Answers the guest's questions for the peer's hardware address.
 
-    Only questions wake it: were it to look at every frame, the answers that an attack draws
-    would cost the host a core, which the honest client would then seem to lose to the guest.
+    Only those wake it: were it to look at every frame, the answers and questions that an attack
+    draws would cost the host a core, which the honest client would then seem to lose to the guest.
     """
 
-    # A classic packet filter: ARP, or IPv6 whose first header is a neighbour solicitation.
-    QUESTIONS = ((0x28, 0, 0, 12), (0x15, 5, 0, 0x0806), (0x15, 0, 5, 0x86dd),  # load half a word; jump if equal
-                 (0x30, 0, 0, 20), (0x15, 0, 3, 58), (0x30, 0, 0, 54), (0x15, 0, 1, 135),
-                 (0x06, 0, 0, 2048), (0x06, 0, 0, 0))
+    HALF, BYTE, WORD, EQUAL, RETURN = 0x28, 0x30, 0x20, 0x15, 0x06
+    QUESTIONS = ((HALF, 0, 0, 12), (EQUAL, 0, 2, 0x0806),
+                 (WORD, 0, 0, 38), (EQUAL, 7, 8, int.from_bytes(socket.inet_aton(FAMILIES[0].peer), "big")),
+                 (EQUAL, 0, 7, 0x86dd), (BYTE, 0, 0, 20), (EQUAL, 0, 5, 58), (BYTE, 0, 0, 54), (EQUAL, 0, 3, 135),
+                 (WORD, 0, 0, 74), (EQUAL, 0, 1, int.from_bytes(socket.inet_pton(socket.AF_INET6, FAMILIES[1].peer)[12:], "big")),
+                 (RETURN, 0, 0, 2048), (RETURN, 0, 0, 0))
 
     def __init__(self):
         super().__init__(daemon=True)
         self.wire = bound(3)
-        code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *i) for i in self.QUESTIONS))
-        self.wire.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(self.QUESTIONS), ctypes.addressof(code)))
+        attach(self.wire, self.QUESTIONS)
 
     def run(self):
         while True:
@@ -213,7 +221,7 @@ class Client:
 
     def done(self):
         """Segments of data of the one connection that has sent many."""
-        lines = subprocess.run(["ss", "-tinHO", "dst", self.guest], capture_output=True, text=True, check=True).stdout
+        lines = subprocess.run(["ss", "-tinHO", "dst", f"[{self.guest}]"], capture_output=True, text=True, check=True).stdout
         return max((int(n) for n in re.findall(r"data_segs_out:(\d+)", lines)), default=0)
 
     def rate(self):
@@ -307,9 +315,13 @@ def main():
     for attack in attack_frames.ATTACKS:
         if args.names and attack.__name__ not in args.names:
             continue
+        for wire in wires:
+            attach(wire, ALL)
         both = [frames(attack(f, connect) if attack.__code__.co_argcount > 1 else attack(f), mac) for f in FAMILIES]
         n = max(map(len, both))
         hostile = [b[i % len(b)] for i in range(n) for b in both]
+        for wire in wires:  # nobody reads there meanwhile
+            attach(wire, NOTHING)
         print(json.dumps(measure(args, guest, wires[0], attack.__name__, hostile)), flush=True)
 
 
