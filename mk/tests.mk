@@ -35,7 +35,7 @@ check-qemu: $(O)/tally.elf $(PLUGINS)
 .PHONY: attacks
 ## make attacks       hostile packets over tap: what an honest client keeps of its reference run (root)
 attacks: $(O)/tally.elf $(O)/apps/netperf
-	$(Q)O=$(O) ATTACK_SECONDS=1 ATTACK_PAIRS=$(if $(QUICK),6,20) ATTACK_RATE=1000 ATTACK_KEEPS=0.8 \
+	$(Q)O=$(O) ATTACK_SECONDS=1 ATTACK_PAIRS=$(if $(QUICK),8,20) ATTACK_RATE=1000 ATTACK_KEEPS=0.8 \
 		/usr/bin/python3 -m pytest -q -s -p no:cacheprovider tests/qemu/test_attacks.py
 
 .PHONY: oracle oracle-refresh kselftest

@@ -13,8 +13,8 @@ the N quotients of neighbours, so that what else the machine does matters little
 One record of JSON for each attack:
 
 {"record": "attack", "attack": …, "sent": …, "attacked": transactions a second (median),
- "reference": …, "ratio": …, "ratios": [of each pair], "cpu_us": QEMU's processor time for one hostile packet,
- "cpu_us_honest": the same for one transaction, "memory_kib": what the guest had less
+ "reference": …, "ratio": …, "ratios": [of each pair], with ten pairs and more "cpu_us": QEMU's processor
+ time for one hostile packet, "cpu_us_honest": the same for one transaction, "memory_kib": what the guest had less
  during the attack, "left_kib": and after it}
 """
 
@@ -41,8 +41,9 @@ NOBODY_MAC = "02:00:00:00:00:c8"
 MEMORY = 11         # the guest's /proc/meminfo is behind this port
 SO_ATTACH_FILTER = 26
 ALL, NOTHING = ((6, 0, 0, 65536),), ((6, 0, 0, 0),)  # filters: so many bytes of every frame
-QUIET = 3           # seconds after an attack
+QUIET = 2           # seconds after an attack
 SLICE = .2          # seconds of a measurement
+DETAILED = 10       # pairs from which on it is also measured what a packet costs
 SETTLE = .03        # before it, for what is still in queues
 
 
@@ -184,14 +185,13 @@ class Memory(threading.Thread):
 
     def __init__(self, guest):
         super().__init__(daemon=True)
-        self.guest, self.least, self.over = guest, None, False
+        self.guest, self.least, self.over = guest, None, threading.Event()
 
     def run(self):
-        while not self.over:
+        while not self.over.wait(1):
             free = self.guest.free()
             if free is not None:
                 self.least = free if self.least is None else min(free, self.least)
-            time.sleep(1)
 
 
 def honest(netperf, seconds, six, again=True):
@@ -277,18 +277,19 @@ def measure(args, guest, wire, name, hostile):
         result["reference"] = round(statistics.median(reference), 1)
         result["ratio"] = round(statistics.median(quotients), 3)
         result["ratios"] = [round(q, 2) for q in quotients]
+    if args.pairs >= DETAILED:
         used = guest.cpu()
         result["cpu_us_honest"] = honest(args.netperf, 1, 0)
         result["cpu_us_honest"] = round((guest.cpu() - used) / result["cpu_us_honest"] * 1e6, 1)
         result["cpu_us"] = cost(guest, wire, hostile, args.rate)
-    else:
+    if not args.pairs:
         with Sender(wire, hostile, args.rate) as sender:
             result["attacked"] = honest(args.netperf, args.seconds, random.randrange(2))
         result["sent"] = sender.sent
     while attack_frames.held:
         attack_frames.held.pop().close()
     time.sleep(QUIET)
-    memory.over = True
+    memory.over.set()
     memory.join()
     after = guest.free()
     if None not in (before, memory.least, after):
