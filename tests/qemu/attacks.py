@@ -9,7 +9,8 @@ again and again, RATE a second, while an honest client (netperf TCP_RR) runs for
 With --pairs N the client runs longer, one connection of each family, begun under attack;
 SLICE seconds of attack and of the same frames to an address that nobody has take turns,
 N times.  What the client has done in each says the host's own TCP.  The ratio is the median of
-the N quotients of neighbours, so that what else the machine does matters little.
+the N quotients of neighbours, so that what else the machine does matters little; unless it is
+CLEAR it is the median of three times as many.
 One record of JSON for each attack:
 
 {"record": "attack", "attack": …, "sent": …, "attacked": transactions a second (median),
@@ -44,6 +45,7 @@ ALL, NOTHING = ((6, 0, 0, 65536),), ((6, 0, 0, 0),)  # filters: so many bytes of
 QUIET = 2           # seconds after an attack
 SLICE = .2          # seconds of a measurement
 DETAILED = 10       # pairs from which on it is also measured what a packet costs
+CLEAR = .9          # a ratio that needs no second look
 SETTLE = .03        # before it, for what is still in queues
 
 
@@ -271,8 +273,13 @@ def measure(args, guest, wire, name, hostile):
     memory = Memory(guest)
     memory.start()
     if args.pairs:
-        result["sent"], attacked, reference = compare(args, wire, hostile)
-        quotients = [a / max(r, 1) for a, r in zip(attacked, reference)]
+        attacked, reference, quotients, result["sent"] = [], [], [], 0
+        while not quotients or (statistics.median(quotients) < CLEAR and len(quotients) < 3 * args.pairs):
+            sent, a, r = compare(args, wire, hostile)
+            result["sent"] += sent
+            attacked += a
+            reference += r
+            quotients = [a / max(r, 1) for a, r in zip(attacked, reference)]
         result["attacked"] = round(statistics.median(attacked), 1)
         result["reference"] = round(statistics.median(reference), 1)
         result["ratio"] = round(statistics.median(quotients), 3)

@@ -36,7 +36,7 @@ GUEST = f"echo {KEPT} > /proc/sys/tally/net/tcp/timewait_max; nc -ll -p 13 -e ca
 def attack(*names):
     """Runs these attacks against one guest; returns the guest's counters and its lines."""
     lines, host = tap(GUEST, f"/usr/bin/python3 -W ignore {ROOT}/tests/qemu/attacks.py --pairs {PAIRS} {APPS}/netperf "
-                      f"{SECONDS} {RATE} " + " ".join(names), seconds=60 + (30 + SECONDS + 2 * PAIRS) * len(names))
+                      f"{SECONDS} {RATE} " + " ".join(names), seconds=60 + (30 + SECONDS + 3 * PAIRS) * len(names))
     results = [json.loads(line) for line in host.splitlines() if line.startswith("{")]
     print("\n" + host)
     assert sorted(r["attack"] for r in results) == sorted(names)
