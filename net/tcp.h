@@ -435,6 +435,7 @@ void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, st
 bool tcp_mark_longer(struct tcp_sock *tp, uint32_t mss); /* true: something in flight was longer */
 void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now);
 void tcp_clear_lost(struct tcp_sock *tp);
+bool tcp_may_report(const struct tcp_sock *tp); /* is there something for tcp_put_sack()? */
 unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room);
 
 /* tcp_cong.c */

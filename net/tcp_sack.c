@@ -186,15 +186,31 @@ void tcp_clear_lost(struct tcp_sock *tp)
 	tp->rtx_hint = NULL;
 }
 
+/* Has the end come before what lies in front of it? */
+static bool fin_waits(const struct tcp_sock *tp)
+{
+	return unlikely(tp->fin_rcvd) && seq_gt(tp->fin_seq, tp->rcv_nxt);
+}
+
+bool tcp_may_report(const struct tcp_sock *tp)
+{
+	return tp->ofo || tp->dsack_start != tp->dsack_end || fin_waits(tp);
+}
+
 /**
  * tcp_put_sack - write the receiver's report
  * @o: where; @room: bytes left for options (a multiple of 4)
+ *
+ * A FIN takes a sequence number: without it in the report, the peer would not know of its
+ * last segment, and only a time-out would repair a loss before it.
+ *
  * Return: bytes written.
  */
 unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room)
 {
 	uint32_t blocks[4][2];
 	unsigned max = room >= 12 ? min((room - 4) / 8, 4u) : 0, nr = 0;
+	bool fin = fin_waits(tp);
 	struct tcp_run *r;
 
 	if (!max)
@@ -209,7 +225,16 @@ unsigned tcp_put_sack(struct tcp_sock *tp, uint8_t *o, unsigned room)
 		if (nr == max)
 			break;
 		blocks[nr][0] = r->start;
-		blocks[nr++][1] = r->end;
+		blocks[nr][1] = r->end;
+		if (fin && r->end == tp->fin_seq) {
+			blocks[nr][1]++;
+			fin = false;
+		}
+		nr++;
+	}
+	if (fin && nr < max) { /* alone, or with what it follows not reported here */
+		blocks[nr][0] = tp->fin_seq;
+		blocks[nr++][1] = tp->fin_seq + 1;
 	}
 	if (!nr)
 		return 0;

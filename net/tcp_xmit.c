@@ -79,8 +79,7 @@ static struct pbuf *tcp_build(struct tcp_sock *tp, uint64_t now, bool syn, bool 
 	p->dev = tp->dev;
 	o = p->head + p->end;
 	n = tcp_put_options(o, tp->opts, syn, tp->adv_mss, tp->rcv_wscale, tcp_ts(now), tp->ts_recent);
-	if (may_sack && (tp->opts & TCP_OPT_SACKOK) &&
-	    (tp->ofo || tp->dsack_start != tp->dsack_end))
+	if (may_sack && (tp->opts & TCP_OPT_SACKOK) && tcp_may_report(tp))
 		n += tcp_put_sack(tp, o + n, 40 - n);
 	pbuf_put(p, n);
 	return p;

@@ -404,6 +404,9 @@ static bool settled(unsigned conn)
 
 	if (a->closed || b->closed)
 		return true;
+	/* Who gives up says nothing: the other end may wait for ever. */
+	if (a->error == ETIMEDOUT || b->error == ETIMEDOUT)
+		return true;
 	/* A reason may wait behind bytes that have not been read. */
 	if (a->error || b->error)
 		return (a->error || a->eof || !a->s) && (b->error || b->eof || !b->s);
@@ -437,6 +440,8 @@ static void finish(void)
 				sock_setsockopt(e->s, IPPROTO_TCP, TCP_CORK, &off, sizeof(off));
 				sock_setsockopt(e->s, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 				read_some(i, side, 65535, 0);
+				if (e->eof && tcp_in(tcp_of(e->s), TCPF(TCP_CLOSE))) /* gave up after the peer's end */
+					failed(e, sock_take_error(e->s));
 				if (!e->shut && e->s->ops->shutdown(e->s, 1) == 0)
 					e->shut = true;
 			}

@@ -182,12 +182,42 @@ static void coalesced_body(void)
 	end();
 }
 
+/* The end of the stream comes first, behind bytes or alone: it is part of the report. */
+static void fin_body(void)
+{
+	static uint8_t b[200];
+
+	for (unsigned alone = 0; alone < 2; alone++) {
+		uint32_t first = alone ? 200 : 100;
+		struct pbuf *p;
+
+		begin(0);
+		h_drain();
+		for (uint32_t i = 0; i < sizeof(b); i++)
+			b[i] = byte_at(i);
+		h_inject_bytes(&h, TH_ACK | TH_FIN, base + first, h.ack, b + first, 200 - first);
+		p = h_expect(TH_ACK);
+		HOST_CHECK_EQ(p->tcp.nr_sack, 1);
+		HOST_CHECK_EQ(h_sack_block(p, 0, 0), base + first);
+		HOST_CHECK_EQ(h_sack_block(p, 0, 1), base + 201);
+		p = arrive(150, 20); /* twice, or in front of the end */
+		HOST_CHECK_EQ(p->tcp.nr_sack, 2);
+		HOST_CHECK_EQ(h_sack_block(p, 1, 1), base + 201);
+		arrive(0, 200);
+		HOST_CHECK_EQ(tp->rcv_nxt, base + 201);
+		HOST_CHECK_EQ(tcp_state(tp), TCP_CLOSE_WAIT);
+		read_all(200);
+		HOST_CHECK_EQ(h_recv(s, b, sizeof(b), 0), 0);
+		end();
+	}
+}
+
 #define TEST(name)                                                                                 \
 	static void test_##name(void **state)                                                      \
 	{                                                                                          \
 		assert_int_equal(h_run(name##_body), 0);                                           \
 	}
-#define TESTS(X) X(random_pieces) X(t15_segment_smack) X(charged) X(coalesced)
+#define TESTS(X) X(random_pieces) X(t15_segment_smack) X(charged) X(coalesced) X(fin)
 TESTS(TEST)
 
 int main(void)
