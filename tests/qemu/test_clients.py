@@ -36,11 +36,12 @@ GUEST = f"""
 until ifconfig eth0 | grep -q {GUEST4}; do sleep 0.1; done
 ifconfig eth0 add {GUEST6}/64
 mkdir -p /srv/www/upload && chmod 777 /srv/www/upload && mv /root/file /srv/www
-nginx || exit 1
-iperf3 -s -D
+within() {{ mkdir -p /sys/fs/cgroup/$1; sh -c "echo 0 >/sys/fs/cgroup/$1/cgroup.procs; exec $2"; }}
+within nginx nginx || exit 1
+within iperf3 'iperf3 -s -D'
 mkdir -p /sys/fs/cgroup/shop/web
 metricsd
-redis-server --save '' --bind {GUEST4} --protected-mode no --dir /tmp >/tmp/redis.log &
+within redis "redis-server --save '' --bind {GUEST4} --protected-mode no --dir /tmp" >/tmp/redis.log &
 while :; do nc -l -p 7000 -e md5sum; done &
 while :; do nc -l -p 7001 -e sh; done &
 sleep 2
@@ -321,3 +322,20 @@ def test_nmap_scans(lan, options, right):
     need("nmap")
     out = lan.text("nmap", "-n", "-T4", "-Pn", *options.split(), GUEST4, timeout=120)
     assert re.search(right, out), out
+
+
+def test_quiet(lan):
+    """After all that: the servers end, and nothing is charged to their groups any more."""
+    out = lan.text("nc.openbsd", "-N", GUEST4, 7001, data=b"""
+cd /sys/fs/cgroup
+for g in nginx iperf3 redis; do echo $g before $(cat $g/memory.peak); done
+killall nginx iperf3 redis-server; rm -rf /srv/www /var/log/nginx /var/lib/nginx /tmp/redis.log /tmp/dump.rdb /run/nginx.pid
+for g in nginx iperf3 redis; do
+	n=0; while [ "$(cat $g/memory.current.exact)" != 0 ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done
+	echo $g left $(cat $g/memory.current.exact) $(grep -E '^(anon|file|kernel|sock) ' $g/memory.stat)
+	rmdir $g && echo $g gone
+done
+""", timeout=90)
+    for group in ("nginx", "iperf3", "redis"):
+        assert int(re.search(rf"^{group} before (\d+)", out, re.MULTILINE)[1]) > 100_000, out
+        assert f"{group} left 0 anon 0 file 0 kernel 0 sock 0\n{group} gone" in out, out
