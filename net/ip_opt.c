@@ -230,14 +230,12 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 	case IP_FREEBIND:
 		return set_flag(&o->freebind, val, len);
 	case IP_MTU_DISCOVER: {
-		uint8_t v;
-		int ret = set_small(&v, val, len, 0, 255);
+		int v = short_int(val, len);
 
-		if (!ret && v > PMTUDISC_OMIT)
-			ret = -EINVAL;
-		if (!ret)
-			o->pmtudisc = v;
-		return ret;
+		if (v < PMTUDISC_DONT || v > PMTUDISC_OMIT)
+			return -EINVAL;
+		o->pmtudisc = (uint8_t)v;
+		return 0;
 	}
 	case IP_MULTICAST_TTL:
 		return s->type == SOCK_STREAM ? -EINVAL : set_small(&o->mcast_ttl, val, len, 0, 1);
@@ -336,33 +334,41 @@ static int path_mtu(struct sock *s, void *val, unsigned *len)
 	return sockopt_put_int(val, len, (int)min(ip_path_mtu(rt.dev, &peer), rt.dev->mtu));
 }
 
+/* Programs that have room for a byte get one, if it holds the value. */
+static int put_short(void *val, unsigned *len, int v)
+{
+	if (*len && *len < sizeof(int) && v >= 0 && v <= 255)
+		*len = 1;
+	return sockopt_put_int(val, len, v);
+}
+
 static int get_v4(struct sock *s, int name, void *val, unsigned *len)
 {
 	const struct ip_opts *o = &s->ip;
 
 	switch (name) {
 	case IP_TOS:
-		return sockopt_put_int(val, len, s->tos);
+		return put_short(val, len, s->tos);
 	case IP_TTL:
-		return sockopt_put_int(val, len, s->ttl ? s->ttl : IP_TTL_DEFAULT);
+		return put_short(val, len, s->ttl ? s->ttl : IP_TTL_DEFAULT);
 	case IP_HDRINCL:
-		return sockopt_put_int(val, len, o->hdrincl);
+		return put_short(val, len, o->hdrincl);
 	case IP_RECVTTL:
-		return sockopt_put_int(val, len, o->recvttl);
+		return put_short(val, len, o->recvttl);
 	case IP_RECVTOS:
-		return sockopt_put_int(val, len, o->recvtos);
+		return put_short(val, len, o->recvtos);
 	case IP_PKTINFO:
-		return sockopt_put_int(val, len, o->pktinfo);
+		return put_short(val, len, o->pktinfo);
 	case IP_RECVERR:
-		return sockopt_put_int(val, len, o->recverr);
+		return put_short(val, len, o->recverr);
 	case IP_FREEBIND:
-		return sockopt_put_int(val, len, o->freebind);
+		return put_short(val, len, o->freebind);
 	case IP_MTU_DISCOVER:
-		return sockopt_put_int(val, len, o->pmtudisc);
+		return put_short(val, len, o->pmtudisc);
 	case IP_MULTICAST_TTL:
-		return sockopt_put_int(val, len, o->mcast_ttl);
+		return put_short(val, len, o->mcast_ttl);
 	case IP_MULTICAST_LOOP:
-		return sockopt_put_int(val, len, o->mcast_loop);
+		return put_short(val, len, o->mcast_loop);
 	case IP_MTU:
 		return path_mtu(s, val, len);
 	case IP_OPTIONS:

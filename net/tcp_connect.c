@@ -26,7 +26,10 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	int ret;
 
 	tp->ep.raddr = *dst;
-	if (addr_is_any(dst)) { /* "this machine" */
+	if (addr_is_any(dst) && tp->sk.family == AF_INET && !addr_is_any(&tp->ep.laddr) &&
+	    !addr_is_multicast(&tp->ep.laddr)) {
+		tp->ep.raddr = tp->ep.laddr;
+	} else if (addr_is_any(dst)) { /* "this machine" */
 		if (addr_is_v4(dst) || addr_is_v4(&tp->ep.laddr)) /* also where :: is to be reached from IPv4 */
 			tp->ep.raddr = addr_from_v4("\x7f\0\0\1");
 		else

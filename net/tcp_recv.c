@@ -96,12 +96,12 @@ static bool data_or_end(struct tcp_sock *tp, size_t want)
 	       (sock_shut(&tp->sk) & SOCK_RCV_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
 }
 
-/* Nothing is queued: 1 for end of file, 0 to wait, -errno. Owned. */
-static int read_end(struct tcp_sock *tp)
+/* Nothing is queued: 1 for end of file, 0 to wait, -errno, which is kept for the next call if @done. Owned. */
+static int read_end(struct tcp_sock *tp, bool done)
 {
 	int err;
 
-	if (tp->fin_done)
+	if (tp->fin_done || (done && atomic_load_explicit(&tp->sk.err, memory_order_relaxed)))
 		return 1;
 	err = sock_take_error(&tp->sk);
 	if (err)
@@ -135,6 +135,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 	bool peek = m->flags & MSG_PEEK, discard = m->flags & MSG_TRUNC;
 	uint64_t deadline = nonblock ? 0 : sock_deadline(s->rcvtimeo);
 	size_t want = m->it->count, done = 0, target;
+	size_t hole = 0; /* MSG_PEEK: 1 behind an urgent byte at the front, which is not in the stream */
 	struct pqueue dead = { 0 };
 	int err = 0;
 
@@ -159,7 +160,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 		}
 		avail = atomic_load_explicit(&tp->rx_bytes, memory_order_relaxed);
 		if (peek)
-			avail -= min(avail, done);
+			avail -= min(avail, done + hole);
 		if (avail && want) {
 			struct pbuf *first = tp->rxq.first;
 			uint32_t skip = tp->rx_off;
@@ -170,18 +171,21 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 
 				if (before == UINT32_MAX) {
 					tp->urg_state = URG_NONE; /* passed */
-				} else if (!before && done) {
+				} else if (done && before == (peek ? done : 0)) {
 					break; /* a call ends in front of it */
 				} else if (!before && !s->oobinline && !peek) {
 					consume(tp, 1, &dead); /* it is not in the stream */
 					tp->urg_state = URG_NONE;
 					continue;
+				} else if (!before && !s->oobinline && !hole) {
+					hole = 1;
+					continue;
 				} else if (before) {
-					n = min_t(size_t, n, before);
+					n = min_t(size_t, n, before - (peek ? done : 0));
 				}
 			}
-			if (peek && done) { /* MSG_PEEK | MSG_WAITALL: behind what was copied */
-				size_t at = done + skip;
+			if (peek && done + hole) { /* MSG_PEEK | MSG_WAITALL: behind what was copied */
+				size_t at = done + hole + skip;
 
 				while (at >= first->len) {
 					at -= first->len;
@@ -221,7 +225,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 		}
 		if (done >= target || (avail && !want) || (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
 			break;
-		err = read_end(tp);
+		err = read_end(tp, done != 0);
 		if (err)
 			break;
 		if (nonblock) {
@@ -233,7 +237,7 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 		pqueue_purge(&dead);
 		n = 1;
 		if (peek)
-			n = done + 1;
+			n = done + hole + 1;
 		else if (!(m->flags & MSG_WAITALL)) /* SO_RCVLOWAT; never more than the buffer can hold */
 			n = min_t(size_t, target,
 				  atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);

@@ -120,13 +120,13 @@ static void append_cancel(struct tcp_sock *tp, struct tcp_seg *s)
 	tcp_seg_free(tp, s);
 }
 
-/* May the program write? 0 or -errno. */
-static int write_error(struct tcp_sock *tp)
+/* May the program write? 0 or -errno; with bytes @done already the error is kept for the next call. */
+static int write_error(struct tcp_sock *tp, size_t done)
 {
 	int err;
 
 	if (unlikely(atomic_load_explicit(&tp->sk.err, memory_order_relaxed))) {
-		err = sock_take_error(&tp->sk);
+		err = done ? -EPIPE : sock_take_error(&tp->sk);
 		if (err)
 			return err;
 	}
@@ -276,7 +276,7 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 	tcp_own(tp);
 	err = send_begin(tp, nonblock, deadline);
 	if (!err)
-		err = write_error(tp);
+		err = write_error(tp, done);
 	goal = err ? 0 : seg_goal(tp); /* before a handshake there is no segment size */
 	while (!err && nr) {
 		struct tcp_seg *seg;
@@ -291,7 +291,7 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 		if (unlikely(!may_queue(tp))) {
 			err = wait_room(tp, nonblock, deadline, false);
 			if (!err)
-				err = write_error(tp);
+				err = write_error(tp, done);
 			continue;
 		}
 		n = append_begin(tp, v->page, v->off + at, v->len - at, &seg);
@@ -300,7 +300,7 @@ ssize_t tcp_send_pages(struct sock *s, const struct page_part *v, unsigned nr, u
 			if (atomic_load_explicit(&tp->wmem, memory_order_relaxed))
 				err = wait_room(tp, nonblock, deadline, true);
 			if (!err)
-				err = write_error(tp);
+				err = write_error(tp, done);
 			continue;
 		}
 		append_end(tp, seg, v->page, v->off + at, (uint32_t)n);
@@ -372,13 +372,13 @@ ssize_t tcp_sendmsg(struct sock *s, struct sock_msg *m)
 	tcp_own(tp);
 	err = send_begin(tp, nonblock, deadline);
 	if (!err && !m->it->count)
-		err = write_error(tp);
+		err = write_error(tp, done);
 	while (!err && m->it->count) {
 		struct tcp_seg *seg;
 		size_t got;
 		long n;
 
-		err = write_error(tp);
+		err = write_error(tp, done);
 		if (err)
 			break;
 		if (!may_queue(tp)) {

@@ -43,20 +43,42 @@ void unix_get(struct unix_sock *u)
 	atomic_fetch_add_explicit(&u->refs, 1, memory_order_relaxed);
 }
 
-/* Messages that nobody read. */
-static void drop_queue(struct unix_sock *u)
+/* Takes a message that nobody reads off the queue; NULL: none.  unix_gc_lock held. */
+static struct unix_msg *unread(struct unix_sock *u)
+{
+	struct unix_msg *m, *read;
+
+	spin_lock(&u->lock);
+	read = u->reading ? u->first : NULL;
+	m = read ? read->next : u->first;
+	if (m) {
+		if (read)
+			read->next = m->next;
+		else
+			u->first = m->next;
+		if (u->last == m)
+			u->last = read;
+		atomic_fetch_sub_explicit(&u->rmem, m->charged, memory_order_seq_cst);
+		atomic_fetch_sub_explicit(&u->queued, 1, memory_order_relaxed);
+		sock_mem_uncharge(&u->sk.mem, m->charged);
+	}
+	spin_unlock(&u->lock);
+	return m;
+}
+
+void unix_drop_queue(struct unix_sock *u)
 {
 	struct unix_msg *m;
 
-	while ((m = u->first)) {
-		u->first = m->next;
-		sock_mem_uncharge(&u->sk.mem, m->charged);
+	do {
 		spin_lock(&unix_gc_lock);
-		if (m->files)
+		m = unread(u);
+		if (m && m->files)
 			unix_files_taken(m->files);
 		spin_unlock(&unix_gc_lock);
-		unix_msg_free(m);
-	}
+		if (m)
+			unix_msg_free(m);
+	} while (m);
 }
 
 void unix_put(struct unix_sock *u)
@@ -66,7 +88,7 @@ void unix_put(struct unix_sock *u)
 	spin_lock(&unix_lock);
 	list_del(&u->all_link);
 	spin_unlock(&unix_lock);
-	drop_queue(u);
+	unix_drop_queue(u);
 	sock_common_destroy(&u->sk);
 	kfree(u);
 }
@@ -119,10 +141,13 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 	unsigned ev = 0, shut = sock_shut(s);
 
 	poll_wait(f, &s->rd, pt);
-	if (atomic_load_explicit(&u->listening, memory_order_acquire))
-		return atomic_load_explicit(&u->nr_accept, memory_order_acquire)
-			       ? EPOLLIN | EPOLLRDNORM
-			       : 0;
+	if (atomic_load_explicit(&u->listening, memory_order_acquire)) {
+		if (atomic_load_explicit(&u->nr_accept, memory_order_acquire))
+			ev |= EPOLLIN | EPOLLRDNORM;
+		if (shut & SOCK_RCV_SHUT)
+			ev |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+		return ev | (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) ? EPOLLHUP : 0);
+	}
 	if (atomic_load_explicit(&u->queued, memory_order_acquire))
 		ev |= EPOLLIN | EPOLLRDNORM;
 	if (shut & SOCK_RCV_SHUT)
@@ -163,7 +188,7 @@ static int unix_ioctl(struct sock *s, unsigned cmd, int *value)
 	spin_lock(&u->lock);
 	for (struct unix_msg *m = u->first; m; m = m->next) {
 		n += m->len;
-		if (s->type != SOCK_STREAM)
+		if (s->type == SOCK_DGRAM)
 			break;
 	}
 	spin_unlock(&u->lock);

@@ -79,6 +79,8 @@ static inline bool unix_may_send(const struct unix_sock *u, const struct unix_so
 }
 void unix_wake_all(struct unix_sock *u);
 void unix_close(struct sock *s);
+/* Frees what was sent to @u and nobody has begun to read.  Context: no locks held; may sleep. */
+void unix_drop_queue(struct unix_sock *u);
 /* Calls @fn for every socket, under unix_lock. */
 void unix_for_each(void (*fn)(struct unix_sock *u, void *arg), void *arg);
 

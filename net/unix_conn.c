@@ -51,7 +51,8 @@ static int connect_stream(struct unix_sock *u, struct unix_sock *l, bool nonbloc
 	for (;;) {
 		spin_lock(&unix_lock);
 		ret = l->sk.type != u->sk.type ? -EPROTOTYPE :
-		      !atomic_load_explicit(&l->listening, memory_order_relaxed) ? -ECONNREFUSED :
+		      !atomic_load_explicit(&l->listening, memory_order_relaxed) ||
+				      (sock_shut(&l->sk) & SOCK_RCV_SHUT) ? -ECONNREFUSED :
 		      atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN :
 		      atomic_load_explicit(&u->listening, memory_order_relaxed) ? -EINVAL : 0;
 		if (!ret && atomic_load_explicit(&l->nr_accept, memory_order_relaxed) <= l->backlog)
@@ -63,6 +64,7 @@ static int connect_stream(struct unix_sock *u, struct unix_sock *l, bool nonbloc
 			goto fail;
 		ret = wait_event_interruptible(&l->sk.wr,
 			!atomic_load_explicit(&l->listening, memory_order_acquire) ||
+			(sock_shut(&l->sk) & SOCK_RCV_SHUT) ||
 			atomic_load_explicit(&l->nr_accept, memory_order_acquire) <= l->backlog);
 		if (ret) {
 			ret = -ERESTARTSYS;
@@ -110,6 +112,8 @@ int unix_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool
 	u->peer = p; /* with the reference from unix_find() */
 	atomic_store_explicit(&u->connected, p != NULL, memory_order_release);
 	spin_unlock(&unix_lock);
+	if (old && old != p)
+		unix_drop_queue(u); /* what comes next is from somebody else */
 	unix_put(old);
 	return 0;
 }
@@ -133,9 +137,12 @@ int unix_accept(struct sock *s, struct sock **out, bool nonblock)
 		spin_unlock(&unix_lock);
 		if (n)
 			break;
+		if (sock_shut(s) & SOCK_RCV_SHUT)
+			return -EINVAL;
 		if (nonblock)
 			return -EAGAIN;
 		ret = wait_event_full(&s->rd,
+				      (sock_shut(s) & SOCK_RCV_SHUT) ||
 				      atomic_load_explicit(&l->nr_accept, memory_order_acquire) ||
 				      !atomic_load_explicit(&l->listening, memory_order_acquire),
 				      THREAD_INTERRUPTIBLE, sock_deadline(s->rcvtimeo), true);

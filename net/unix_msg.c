@@ -141,8 +141,10 @@ static void unix_forget_peer(struct unix_sock *u, struct unix_sock *gone)
 		atomic_store_explicit(&u->connected, false, memory_order_relaxed);
 	}
 	spin_unlock(&unix_lock);
-	if (mine)
-		unix_put(gone);
+	if (!mine)
+		return;
+	unix_drop_queue(u); /* as Linux does: what comes next is from somebody else */
+	unix_put(gone);
 }
 
 ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
