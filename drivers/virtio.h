@@ -120,13 +120,20 @@ void virtq_free(struct virtq *q); /* after a reset; tokens are the driver's busi
 void *virtq_take(struct virtq *q);
 
 /**
- * virtq_add - put a buffer into the ring; the device sees it at virtq_kick()
+ * virtq_add - put a buffer into the ring; the device sees it at virtq_publish() or virtq_kick()
  * @out: parts that the device reads, which come first
  * @in: parts that the device writes
  * Return: 0 or -ENOSPC.
  */
 int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, unsigned in, void *token);
 void virtq_kick(struct virtq *q);
+/* A device that looks at the ring anyway sees what was added; one that does not hears of it by virtq_kick(). */
+void virtq_publish(struct virtq *q);
+/* Buffers added since the device was last told. */
+static inline unsigned virtq_untold(const struct virtq *q)
+{
+	return (uint16_t)(q->avail_idx - q->kicked);
+}
 /* The next buffer the device is done with; NULL: none, or it lied. */
 void *virtq_get(struct virtq *q, uint32_t *len);
 bool virtq_more(const struct virtq *q);

@@ -13,6 +13,7 @@
 
 #define TX_BACKLOG 4096 /* packets that wait for room; their payload is charged to who sent it */
 #define TX_CONGESTED (TX_BACKLOG / 8) /* as many waiting make TCP reduce its windows */
+#define TELL_AT_LEAST 16u /* packets that the queue's thread tells the device of late */
 #define COLLECT_NS NSEC_PER_MSEC
 #define TIDY_NS    (500 * NSEC_PER_MSEC) /* pages that nobody is charged for are not kept for ever either */
 
@@ -152,8 +153,10 @@ static void tx_push(struct vnet_queue *q, bool later)
 				q->backlog.last = NULL;
 			q->backlog.count--;
 		}
-		if (!later || q->backlog.first)
+		if (!later || q->backlog.first || virtq_untold(&q->tx) >= TELL_AT_LEAST)
 			virtq_kick(&q->tx);
+		else
+			virtq_publish(&q->tx); /* a device that is at it sees them */
 		tell_congested(q);
 		if (!q->backlog.first)
 			return;

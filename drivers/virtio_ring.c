@@ -189,6 +189,11 @@ int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, uns
 	return 0;
 }
 
+void virtq_publish(struct virtq *q)
+{
+	atomic_store_explicit(&q->avail->idx, q->avail_idx, memory_order_release);
+}
+
 void virtq_kick(struct virtq *q)
 {
 	uint16_t now = q->avail_idx, old = q->kicked;
@@ -196,7 +201,7 @@ void virtq_kick(struct virtq *q)
 
 	if (now == old)
 		return;
-	atomic_store_explicit(&q->avail->idx, now, memory_order_release);
+	virtq_publish(q);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (q->event_idx) {
 		uint16_t event = atomic_load_explicit(q->avail_event, memory_order_relaxed);

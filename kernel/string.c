@@ -13,32 +13,53 @@
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) word;
 
+typedef uint32_t __attribute__((may_alias, aligned(1))) half;
+typedef uint16_t __attribute__((may_alias, aligned(1))) quarter;
+
+/*
+ * The last bytes go as one word that overlaps what is copied already.  It is read before
+ * anything is written, so that copying to a lower address may overlap (memmove()).
+ */
 void *memcpy(void *d, const void *s, size_t n)
 {
 	word *dw = d;
 	const word *sw = s;
-	unsigned char *db;
-	const unsigned char *sb;
+	char *db = d;
+	const char *sb = s;
 
-	for (; n >= 64; n -= 64, dw += 8, sw += 8) {
-		uint64_t a = sw[0], b = sw[1], c = sw[2], e = sw[3];
+	if (n >= 8) {
+		word *last = (word *)(db + n - 8);
+		uint64_t tail = *(const word *)(sb + n - 8);
 
-		dw[0] = a;
-		dw[1] = b;
-		dw[2] = c;
-		dw[3] = e;
-		a = sw[4], b = sw[5], c = sw[6], e = sw[7];
-		dw[4] = a;
-		dw[5] = b;
-		dw[6] = c;
-		dw[7] = e;
+		for (; n > 64; n -= 64, dw += 8, sw += 8) {
+			uint64_t a = sw[0], b = sw[1], c = sw[2], e = sw[3];
+
+			dw[0] = a;
+			dw[1] = b;
+			dw[2] = c;
+			dw[3] = e;
+			a = sw[4], b = sw[5], c = sw[6], e = sw[7];
+			dw[4] = a;
+			dw[5] = b;
+			dw[6] = c;
+			dw[7] = e;
+		}
+		for (; n > 8; n -= 8)
+			*dw++ = *sw++;
+		*last = tail;
+	} else if (n >= 4) {
+		uint32_t a = *(const half *)sb, b = *(const half *)(sb + n - 4);
+
+		*(half *)db = a;
+		*(half *)(db + n - 4) = b;
+	} else if (n >= 2) {
+		uint16_t a = *(const quarter *)sb, b = *(const quarter *)(sb + n - 2);
+
+		*(quarter *)db = a;
+		*(quarter *)(db + n - 2) = b;
+	} else if (n) {
+		*db = *sb;
 	}
-	for (; n >= 8; n -= 8)
-		*dw++ = *sw++;
-	db = (unsigned char *)dw;
-	sb = (const unsigned char *)sw;
-	while (n--)
-		*db++ = *sb++;
 	return d;
 }
 
@@ -63,9 +84,15 @@ void *memset(void *d, int c, size_t n)
 {
 	word *dw = d;
 	uint64_t v = 0x0101010101010101ULL * (unsigned char)c;
-	unsigned char *db;
+	char *db = d;
 
-	for (; n >= 64; n -= 64, dw += 8) {
+	if (n < 8) {
+		while (n--)
+			*db++ = (char)c;
+		return d;
+	}
+	*(word *)(db + n - 8) = v;
+	for (; n > 64; n -= 64, dw += 8) {
 		dw[0] = v;
 		dw[1] = v;
 		dw[2] = v;
@@ -75,11 +102,8 @@ void *memset(void *d, int c, size_t n)
 		dw[6] = v;
 		dw[7] = v;
 	}
-	for (; n >= 8; n -= 8)
+	for (; n > 8; n -= 8)
 		*dw++ = v;
-	db = (unsigned char *)dw;
-	while (n--)
-		*db++ = (unsigned char)c;
 	return d;
 }
 

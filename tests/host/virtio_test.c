@@ -520,6 +520,43 @@ static void silent_body(void)
 	HOST_CHECK(!broken_because);
 }
 
+static _Atomic bool sending;
+
+static void send_one(void *arg)
+{
+	struct pbuf *p = pbuf_alloc(PBUF_RESERVE);
+
+	pbuf_put(p, 60);
+	p->dev = &v->dev;
+	atomic_store(&sending, true);
+	v->dev.start(&v->dev, p);
+}
+
+/* Who waits for the queue when the device breaks leaves nothing in it. */
+static void late_sender_body(void)
+{
+	struct vnet_queue *q;
+	uint64_t dropped, until;
+	unsigned inflight;
+
+	begin();
+	q = &v->queues[0];
+	dropped = atomic_load(&v->dev.tx_dropped);
+	inflight = q->tx.inflight;
+	spin_lock(&q->tx_lock);
+	t_go(send_one, NULL);
+	while (!atomic_load(&sending))
+		cpu_relax();
+	for (until = clock_ns() + 20 * NSEC_PER_MSEC; clock_ns() < until;)
+		cpu_relax();
+	virtio_broken(&v->vd, "the test says so");
+	spin_unlock(&q->tx_lock);
+	t_wait();
+	HOST_CHECK_EQ(q->backlog.count, 0);
+	HOST_CHECK_EQ(q->tx.inflight, inflight);
+	HOST_CHECK_EQ(atomic_load(&v->dev.tx_dropped), dropped + 1);
+}
+
 static void test_honest(void **state)
 {
 	assert_int_equal(host_run(2, honest_body), 0);
@@ -530,6 +567,10 @@ static void test_lies(void **state)
 		if (host_run(1, lie_body))
 			fail_msg("not survived: %s", lies[row].what);
 	}
+}
+static void test_late_sender(void **state)
+{
+	assert_int_equal(host_run(2, late_sender_body), 0);
 }
 static void test_chains(void **state)
 {
@@ -553,7 +594,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_honest),
-		cmocka_unit_test(test_lies),
+		cmocka_unit_test(test_lies), cmocka_unit_test(test_late_sender),
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_needs_reset),
 		cmocka_unit_test(test_announce),
