@@ -180,7 +180,6 @@ void h_param(const char *name, const char *value)
 	t_param(name, value);
 }
 
-/* Network header and payload around the @hlen bytes of @head; with @tos and checksum. */
 /* The peer's options behind the IPv4 header that is there already. */
 static void add_ip_options(const struct h_peer *h, struct pbuf *p)
 {
@@ -198,6 +197,24 @@ static void add_ip_options(const struct h_peer *h, struct pbuf *p)
 	memcpy(ip + 10, &sum, 2);
 }
 
+/* Payload as a device leaves it: in a block that holds nothing else. */
+static struct pdata *payload(const struct h_peer *h, const void *data, unsigned len)
+{
+	struct page *page;
+	struct pdata *d;
+
+	if (!h->order)
+		return pdata_from_bytes(data, len);
+	HOST_CHECK(len <= PAGE_SIZE << h->order);
+	page = page_alloc(h->order, PAGE_NET, GFP_KERNEL);
+	d = pdata_alloc();
+	HOST_CHECK(page && d && pdata_add(d, page, 0, len));
+	memcpy(page_virt(page), data, len);
+	page_put(page); /* the fragment has its own */
+	return d;
+}
+
+/* Network header and payload around the @hlen bytes of @head; with @tos and checksum. */
 static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsigned hlen,
 		    const void *data, unsigned len, unsigned csum_at)
 {
@@ -213,7 +230,7 @@ static void deliver(struct h_peer *h, uint8_t proto, const uint8_t *head, unsign
 	t = pbuf_put(p, hlen);
 	memcpy(t, head, hlen);
 	if (len) {
-		p->data = pdata_from_bytes(data, len);
+		p->data = payload(h, data, len);
 		HOST_CHECK(p->data);
 		p->len = len;
 	}

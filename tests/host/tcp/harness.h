@@ -41,6 +41,7 @@ struct h_peer {
 	bool bad_sum;            /* their checksum is wrong */
 	const uint8_t *ip_options; /* in their IPv4 headers … */
 	unsigned ip_options_len;   /* … so many bytes, a multiple of four */
+	unsigned order;          /* his payload lies alone in a block of 2^order pages */
 	unsigned delay_ms;       /* until he answers our SYN-ACK in h_established() */
 };
 extern struct ip_addr h_us;

@@ -23,9 +23,11 @@ static const char *const state_name[] = { "CLOSED", "LISTEN", "SYN-SENT", "SYN-R
 	"SYN-RECEIVED (active)", "ESTABLISHED", "FIN-WAIT-1", "FIN-WAIT-2", "CLOSE-WAIT", "CLOSING",
 	"LAST-ACK", "TIME-WAIT" };
 
-enum ev { E_RST, E_SYN, E_FIN, E_ACK, E_DATA, E_BARE, NR_EVENTS };
-static const char *const event_name[] = { "RST", "SYN", "FIN,ACK", "ACK", "data,ACK", "data without ACK" };
-static const uint8_t event_flags[] = { TH_RST, TH_SYN, TH_FIN | TH_ACK, TH_ACK, TH_ACK, 0 };
+enum ev { E_RST, E_SYN, E_FIN, E_ACK, E_DATA, E_BARE, E_RSTA, E_SYNA, NR_EVENTS };
+static const char *const event_name[] = { "RST", "SYN", "FIN,ACK", "ACK", "data,ACK", "data without ACK",
+	"RST,ACK", "SYN,ACK" };
+static const uint8_t event_flags[] = { TH_RST, TH_SYN, TH_FIN | TH_ACK, TH_ACK, TH_ACK, 0,
+	TH_RST | TH_ACK, TH_SYN | TH_ACK };
 
 /* Left of the window, its first octet, inside of it, right of it. */
 enum pos { P_LEFT, P_NEXT, P_IN, P_RIGHT, NR_POS };
@@ -46,6 +48,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "R=", "R=", "R=", "R=" },
 		[E_DATA] = { "R=", "R=", "R=", "R=" },
 		[E_BARE] = { "R=", "R=", "R=", "R=" },
+		[E_RSTA] = { "-=", "-=", "-=", "-=" },
+		[E_SYNA] = { "R=", "R=", "R=", "R=" },
 	},
 	[S_LISTEN] = {
 		[E_RST]  = { "-=", "-=", "-=", "-=" },
@@ -54,6 +58,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "R=", "R=", "R=", "R=" },
 		[E_DATA] = { "R=", "R=", "R=", "R=" },
 		[E_BARE] = { "-=", "-=", "-=", "-=" },
+		[E_RSTA] = { "-=", "-=", "-=", "-=" },
+		[E_SYNA] = { "R=", "R=", "R=", "R=" },
 	},
 	[S_SYN_SENT] = { /* the acknowledgement, SND.NXT, is good */
 		[E_RST]  = { "-=", "-=", "-=", "-=" }, /* without ACK: anybody could have sent it */
@@ -62,6 +68,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "-=", "-=", "-=", "-=" },
 		[E_DATA] = { "-=", "-=", "-=", "-=" },
 		[E_BARE] = { "-=", "-=", "-=", "-=" },
+		[E_RSTA] = { "-x", "-x", "-x", "-x" },
+		[E_SYNA] = { "AE", "AE", "AE", "AE" },
 	},
 	[S_SYN_RECV_P] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -70,6 +78,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-E", "-E", "A=" },
 		[E_DATA] = { "A=", "AE", "AE", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_SYN_RECV_A] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -78,6 +88,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-E", "-E", "A=" },
 		[E_DATA] = { "A=", "AE", "AE", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_EST] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -86,6 +98,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_FW1] = { /* our FIN stays unacknowledged */
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -94,6 +108,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_FW2] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -102,6 +118,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_CW] = { /* text and FIN behind the FIN are ignored */
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -110,6 +128,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "-=", "-=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_CLOSING] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -118,6 +138,8 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "-=", "-=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 	[S_LA] = {
 		[E_RST]  = { "-=", "-x", "A=", "-=" },
@@ -126,14 +148,18 @@ static const char *const cells[NR_STATES][NR_EVENTS][NR_POS] = {
 		[E_ACK]  = { "A=", "-=", "-=", "A=" },
 		[E_DATA] = { "A=", "-=", "-=", "A=" },
 		[E_BARE] = { "A=", "-=", "-=", "A=" },
+		[E_RSTA] = { "-=", "-x", "A=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
-	[S_TW] = { /* no assassination (RFC 1337); a SYN to the right is a new connection (MAY-2) */
+	[S_TW] = { /* RCV.WND is 0: nothing more can come; no assassination (RFC 1337); a SYN to the right is a new connection (MAY-2) */
 		[E_RST]  = { "-=", "-=", "-=", "-=" },
 		[E_SYN]  = { "A=", "A=", "Sr", "Sr" },
 		[E_FIN]  = { "A=", "A=", "A=", "A=" },
 		[E_ACK]  = { "A=", "-=", "A=", "A=" },
 		[E_DATA] = { "A=", "A=", "A=", "A=" },
 		[E_BARE] = { "A=", "A=", "A=", "A=" },
+		[E_RSTA] = { "-=", "-=", "-=", "-=" },
+		[E_SYNA] = { "A=", "A=", "A=", "A=" },
 	},
 };
 
