@@ -23,7 +23,7 @@ check: $(O)/tally.elf $(PLUGINS)
 check-layers:
 	$(Q)tools/check-layers
 
-## make check-docs    docs/parameters.md lists the parameters that there are
+## make check-docs    docs/parameters.md lists the parameters that there are, docs/tcp.md the tests
 .PHONY: check-docs
 check-docs:
 	$(Q)tools/check-docs
