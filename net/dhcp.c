@@ -15,6 +15,7 @@
 
 #define DHCP_LEN   300u /* smallest message that every server takes */
 #define DHCP_MAX   1024u
+#define LEASE_LEAST 10u   /* seconds: what a server lends for less is asked for no sooner */
 #define MAGIC      0x63825363u
 #define OPT_MASK   1
 #define OPT_ROUTER 3
@@ -322,6 +323,7 @@ static void acquire(struct dhcp *d)
 			l.prefix = 120;
 		if (!l.lease)
 			l.lease = 3600;
+		l.lease = max(l.lease, LEASE_LEAST);
 		if (!l.t1 || l.t1 >= l.lease)
 			l.t1 = l.lease / 2;
 		if (l.t2 <= l.t1 || l.t2 >= l.lease)
@@ -374,8 +376,8 @@ static void hold(struct dhcp *d)
 			unconfigure(d);
 			return;
 		}
-		if (l.lease > 4)
-			d->bound.lease = l.lease;
+		if (l.lease)
+			d->bound.lease = max(l.lease, LEASE_LEAST);
 		d->bound.t1 = d->bound.lease / 2;
 	}
 }
@@ -385,9 +387,14 @@ static void dhcp_thread(void *arg)
 	struct dhcp *d = arg;
 
 	for (;;) {
+		uint64_t from;
+
 		acquire(d);
+		from = clock_ns();
 		configure(d);
 		hold(d);
+		/* A server that takes back what it gives has not more of us than one that gives little. */
+		sleep_s(d, from, LEASE_LEAST);
 	}
 }
 
