@@ -41,6 +41,7 @@ struct sock_msg {
 	struct iov_iter *it;
 	unsigned flags;            /* MSG_* */
 	bool nonblock;
+	bool spliced;              /* receive: into a pipe, which has no place for a mark */
 	union sockaddr_any *name;  /* send: destination or NULL; receive: source goes here, or NULL */
 	unsigned name_len;
 	unsigned out_flags;        /* receive: MSG_TRUNC, MSG_CTRUNC */

@@ -63,7 +63,7 @@ static inline bool nonblocking(struct file *f)
 
 static ssize_t sock_read(struct file *f, struct iov_iter *to, loff_t *pos)
 {
-	struct sock_msg m = { .it = to, .nonblock = nonblocking(f) };
+	struct sock_msg m = { .it = to, .nonblock = nonblocking(f), .spliced = !to->user };
 	ssize_t ret;
 
 	(void)pos;

@@ -94,6 +94,7 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 			return false;
 		}
 		tcp_sack_update(tp, p, now, &a);
+		tp->delivered += a.delivered;
 		if (a.sacked || a.dsack)
 			tcp_congestion(tp, p, &a, false, now);
 		return true;

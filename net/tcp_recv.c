@@ -173,6 +173,9 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 					tp->urg_state = URG_NONE; /* passed */
 				} else if (done && before == (peek ? done : 0)) {
 					break; /* a call ends in front of it */
+				} else if (!before && !s->oobinline && m->spliced) {
+					err = 1; /* only read() passes the mark */
+					break;
 				} else if (!before && !s->oobinline && !peek) {
 					consume(tp, 1, &dead); /* it is not in the stream */
 					tp->urg_state = URG_NONE;

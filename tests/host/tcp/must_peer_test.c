@@ -76,6 +76,31 @@ static void must_30_33_urgent_body(void)
 	end();
 }
 
+/* splice() from a connection ends in front of an urgent byte, and reads nothing there; read() passes it. */
+static void urgent_splice_body(void)
+{
+	char buf[200];
+	struct iov v = { .base = buf, .len = sizeof(buf) };
+	struct iov_iter it;
+	struct sock_msg m = { .it = &it, .nonblock = true, .spliced = true };
+
+	begin();
+	h.urg = 100;
+	h_inject(&h, TH_ACK | TH_URG, h.seq, h.ack, 100);
+	h.urg = 0;
+	h.seq += 100;
+	his_data(50);
+	iov_iter_init(&it, &v, 1, false);
+	HOST_CHECK_EQ(s->ops->recvmsg(s, &m), 99);
+	HOST_CHECK_EQ(s->ops->recvmsg(s, &m), 0);
+	HOST_CHECK_EQ(h_recv(s, buf, 1, MSG_OOB), 1);
+	HOST_CHECK_EQ(s->ops->recvmsg(s, &m), 0);
+	HOST_CHECK_EQ(h_recv(s, buf, 20, 0), 20);
+	HOST_CHECK_EQ(s->ops->recvmsg(s, &m), 30);
+	HOST_CHECK_EQ(s->ops->recvmsg(s, &m), -EAGAIN);
+	end();
+}
+
 /* MUST-47, 54, 56, SHLD-25: told, and not fatal to a connection that works. */
 static void must_56_soft_errors_body(void)
 {
@@ -224,7 +249,7 @@ static void rfc5961_no_shared_count_body(void)
 }
 
 #define TESTS(X)                                                                                   \
-	X(must_25_keepalive_off) X(must_26_one_lost_probe) X(must_30_33_urgent)                    \
+	X(must_25_keepalive_off) X(must_26_one_lost_probe) X(must_30_33_urgent) X(urgent_splice)   \
 	X(must_56_soft_errors) X(must_55_source_quench) X(shld_26_hard_error_opening)              \
 	X(must_48_49_tos_ttl) X(must_50_ip_options) X(rfc5961_challenge) X(rfc5961_no_shared_count)
 MAIN(TESTS)
