@@ -45,7 +45,7 @@ KERNEL_CFLAGS := $(filter-out -fno-sanitize=alignment%,$(KERNEL_CFLAGS)) -fno-sa
 endif
 endif
 
-KERNEL_LDFLAGS := -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,max-page-size=4096 \
+KERNEL_LDFLAGS := -nostdlib -static -Wl,--build-id=none -Wl,-z,max-page-size=4096 \
 	-Wl,-z,noexecstack -Wl,--no-warn-rwx-segments -Wl,-T,linker.ld -fuse-ld=bfd
 
 # Objects of another configuration are not reused: the stamp holds compiler and flags.
