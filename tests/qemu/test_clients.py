@@ -38,12 +38,12 @@ ifconfig eth0 add {GUEST6}/64
 mkdir -p /srv/www/upload && chmod 777 /srv/www/upload && mv /root/file /srv/www
 within() {{ mkdir -p /sys/fs/cgroup/$1; sh -c "echo 0 >/sys/fs/cgroup/$1/cgroup.procs; exec $2"; }}
 within nginx nginx || exit 1
-within iperf3 'iperf3 -s -D'
+mkdir -p /sys/fs/cgroup/iperf3
 mkdir -p /sys/fs/cgroup/shop/web
 metricsd
 within redis "redis-server --save '' --bind {GUEST4} --protected-mode no --dir /tmp" >/tmp/redis.log &
-while :; do nc -l -p 7000 -e md5sum; done &
-while :; do nc -l -p 7001 -e sh; done &
+nc -ll -p 7000 -e md5sum &
+nc -ll -p 7001 -e sh &
 sleep 2
 echo READY
 sleep 1000
@@ -81,6 +81,7 @@ class Lan:
                         f"ip addr add {HOST4}/24 dev t0", f"ip addr add {HOST6}/64 dev t0 nodad",
                         "ip link set t0 up"):
             self.run(*command.split())
+        self.iperf3_port = 5200
         self.data = os.urandom(FILE_BYTES)
         path = os.path.join(folder, "file")
         site = os.path.join(folder, "site")
@@ -121,6 +122,24 @@ class Lan:
 
     def text(self, *argv, **kw):
         return self.run(*argv, **kw).decode(errors="replace")
+
+    def shell(self, script):
+        """What the guest's shell, which is behind port 7001, says to a script."""
+        return self.text("nc.openbsd", "-N", GUEST4, 7001, data=script.encode() + b"\n")
+
+    def iperf3_server(self):
+        """The port of an iperf3 in the guest that listens and serves one test.
+
+        Every test has one of its own: a server that goes on closes its port and opens it
+        anew between two tests, and who comes just then is refused or reset.
+        """
+        self.iperf3_port += 1
+        said = self.shell("(echo 0 >/sys/fs/cgroup/iperf3/cgroup.procs; "
+                          f"exec iperf3 -s -1 -D -p {self.iperf3_port})\n"
+                          f"for i in $(seq 300); do ss -tln | grep -q ':{self.iperf3_port} ' && "
+                          "echo listens && break; sleep 0.1; done")
+        assert said.endswith("listens\n"), said
+        return self.iperf3_port
 
     def complaints(self):
         """Lines of the kernel's log that a healthy run does not have."""
@@ -195,7 +214,6 @@ def test_nc_half_close(lan, address):
     need("nc.openbsd")
     out = lan.text("nc.openbsd", "-N", address, 7000, data=lan.data)
     assert out.split()[0] == hashlib.md5(lan.data).hexdigest()
-    time.sleep(0.3)  # until the next nc listens
 
 
 @pytest.mark.parametrize("options", ["", "-R", "--bidir", "-P 8", "-P 8 -R", "-u -b 50M",
@@ -205,13 +223,11 @@ def test_nc_half_close(lan, address):
 def test_iperf3(lan, options):
     need("iperf3")
     server = GUEST6 if "-6" in options else GUEST4
-    for _ in range(10):  # between two tests the server does not listen for a moment
-        done = subprocess.run(lan.inside("iperf3", "-J", "-c", server, "-t", "1", *options.split()),
-                              capture_output=True, text=True, check=False, timeout=60)
-        out = json.loads(done.stdout)
-        if not re.search("unable to connect|reset by peer|busy", out.get("error", "")):
-            break
-        time.sleep(0.3)
+    port = lan.iperf3_server()
+    done = subprocess.run(lan.inside("iperf3", "-J", "-c", server, "-p", port, "-t", "1",
+                                     *options.split()),
+                          capture_output=True, text=True, check=False, timeout=60)
+    out = json.loads(done.stdout)
     assert "error" not in out, out["error"]
     end = out["end"]
     if "-u" in options:
@@ -229,8 +245,7 @@ def test_iperf3_from_guest(lan, options):
     host = HOST6 if "-6" in options else HOST4
     with subprocess.Popen(lan.inside("iperf3", "-s", "-1"), stdout=subprocess.DEVNULL) as server:
         time.sleep(0.5)
-        out = lan.text("nc.openbsd", "-N", GUEST4, 7001,
-                       data=f"iperf3 -c {host} -t 1 {options}\n".encode())
+        out = lan.shell(f"iperf3 -c {host} -t 1 {options}")
         assert "iperf Done." in out
         server.terminate()
 
