@@ -51,7 +51,8 @@ static bool look_around(struct run_queue *rq, struct idle_poller *p)
 				return false;
 		}
 		irq_enable();
-		now = clock_ns(); /* interrupts come in behind the instruction after the enabling one */
+		/* Interrupts come in behind the instruction after the enabling one. */
+		now = clock_ns();
 		irq_poll();
 		irq_disable();
 	} while (!rq->nr && now < until);

@@ -8,11 +8,11 @@
  * the switch.
  *
  * Placement: the waker's CPU if the waker says that it will sleep soon
- * (thread.wakes_near) and the thread's turns are short; else the CPU it ran on if that idles, else an idle CPU near it, else
- * the CPU it ran on.  A CPU with more than one thread hands the surplus to idle
- * CPUs at its tick and when it switches, and to less loaded ones at its tick;
- * nobody steals.  How a thread gets into another CPU's inbox is told in
- * kernel/sched.c.
+ * (thread.wakes_near) and the thread's turns are short; else the CPU it ran on if
+ * that idles, else an idle CPU near it, else the CPU it ran on.  A CPU with more
+ * than one thread hands the surplus to idle CPUs at its tick and when it switches,
+ * and to less loaded ones at its tick; nobody steals.  How a thread gets into
+ * another CPU's inbox is told in kernel/sched.c.
  */
 #include "kernel/sched_int.h"
 
@@ -35,10 +35,14 @@ static bool claim_idle(unsigned cpu)
 
 	if (!(atomic_load_explicit(&sched_idle_cpus[cpu / 64], memory_order_relaxed) & bit))
 		return false;
-	return atomic_fetch_and_explicit(&sched_idle_cpus[cpu / 64], ~bit, memory_order_acq_rel) & bit;
+	return bit & atomic_fetch_and_explicit(&sched_idle_cpus[cpu / 64], ~bit,
+					       memory_order_acq_rel);
 }
 
-/* Claims an idle CPU that @t may use, from @near upwards and around.  Return: -1 if there is none. */
+/*
+ * Claims an idle CPU that @t may use, from @near upwards and around.
+ * Return: -1 if there is none.
+ */
 static int claim_any_idle(const struct thread *t, unsigned near)
 {
 	unsigned words = DIV_ROUND_UP(nr_cpus, 64);
