@@ -37,6 +37,8 @@ void seq_printf(struct seq *s, const char *fmt, ...)
 	va_list ap;
 	int n;
 
+	if (s->overflow) /* all of it is made again with more room */
+		return;
 	va_start(ap, fmt);
 	n = vsnprintf(s->buf + s->len, room, fmt, ap);
 	va_end(ap);

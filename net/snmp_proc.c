@@ -52,7 +52,7 @@ static int show_snmp(struct seq *s, void *arg)
 		{ "InDatagrams", NS_udp_in },   { "NoPorts", NS_udp_noport },
 		{ "OutDatagrams", NS_udp_out }, { "RcvbufErrors", NS_udp_dropped },
 	};
-	struct ep_place start = { 0 };
+	struct sock_place start = { 0 };
 	unsigned open = 0;
 	char established[16];
 

@@ -16,7 +16,12 @@ void sock_meminfo(const struct sock *s, uint32_t m[NR_SKMEM]);
 void sock_group(const struct sock *s, char *buf, size_t n);
 
 struct dgram_sock;
-/* Call @fn for each until it returns false; under RCU, so it does not sleep. */
+/* Where a list that is made in parts goes on: a bucket of a table, and an entry of it. */
+struct sock_place {
+	unsigned bucket, entry;
+};
+/* Call @fn for each until it returns false; under RCU, so it does not sleep.  @at: from there, and where it ended. */
+bool udp_walk(struct sock_place *at, bool (*fn)(struct dgram_sock *d, void *arg), void *arg);
 bool udp_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg);
 bool raw_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg);
 

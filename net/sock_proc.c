@@ -112,18 +112,18 @@ static int show_sockstat(struct seq *s, void *arg)
 {
 	struct count tcp = { 0 }, udp = { 0 }, raw = { 0 };
 	struct count tcp4 = { .family = AF_INET }, udp4 = tcp4, raw4 = tcp4;
-	struct ep_place start = { 0 }, start4 = { 0 };
+	struct sock_place start = { 0 }, start4 = { 0 }, first = { 0 }, first4 = { 0 };
 	unsigned frags, neighs, waiting;
 	uint64_t waiting_bytes;
 	uint32_t frag_bytes;
 
 	(void)arg;
-	listen_walk(count_listener, &tcp);
+	listen_walk(&first, count_listener, &tcp);
 	ep_walk(&start, count_connection, &tcp);
 	udp_for_each(count_dgram, &udp);
 	raw_for_each(count_dgram, &raw);
 	/* "inuse" is IPv4's, as in Linux; the others are of both. */
-	listen_walk(count_listener, &tcp4);
+	listen_walk(&first4, count_listener, &tcp4);
 	ep_walk(&start4, count_connection, &tcp4);
 	udp_for_each(count_dgram, &udp4);
 	raw_for_each(count_dgram, &raw4);
@@ -144,10 +144,10 @@ static int show_sockstat6(struct seq *s, void *arg)
 {
 	struct count tcp = { .family = AF_INET6 }, udp = { .family = AF_INET6 },
 		     raw = { .family = AF_INET6 };
-	struct ep_place start = { 0 };
+	struct sock_place start = { 0 }, first = { 0 };
 
 	(void)arg;
-	listen_walk(count_listener, &tcp);
+	listen_walk(&first, count_listener, &tcp);
 	ep_walk(&start, count_connection, &tcp);
 	udp_for_each(count_dgram, &udp);
 	raw_for_each(count_dgram, &raw);

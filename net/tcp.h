@@ -18,6 +18,7 @@
 #define NET_TCP_H
 
 #include "net/sock.h"
+#include "net/sock_info.h"
 #include "net/own.h"
 #include "net/ports.h"
 #include "net/tcp_seq.h"
@@ -361,11 +362,8 @@ struct tcp_sock *listen_lookup(const struct ip_addr *l, uint16_t lport, const st
 void ep_for_each(void (*fn)(struct ep *e, void *arg), void *arg);
 void listen_for_each(void (*fn)(struct tcp_sock *tp, void *arg), void *arg);
 /* The same for lists made in parts: until @fn returns false (then false), from @at on, where it stopped. */
-struct ep_place {
-	unsigned bucket, entry;
-};
-bool ep_walk(struct ep_place *at, bool (*fn)(struct ep *e, void *arg), void *arg);
-bool listen_walk(bool (*fn)(struct tcp_sock *tp, void *arg), void *arg);
+bool ep_walk(struct sock_place *at, bool (*fn)(struct ep *e, void *arg), void *arg);
+bool listen_walk(struct sock_place *at, bool (*fn)(struct tcp_sock *tp, void *arg), void *arg);
 struct abi_tcp_info;
 /* TCP_INFO; without ownership the figures may be a moment old. */
 void tcp_fill_info(struct tcp_sock *tp, struct abi_tcp_info *i);

@@ -254,7 +254,7 @@ void ep_for_each(void (*fn)(struct ep *e, void *arg), void *arg)
 	}
 }
 
-bool ep_walk(struct ep_place *at, bool (*fn)(struct ep *e, void *arg), void *arg)
+bool ep_walk(struct sock_place *at, bool (*fn)(struct ep *e, void *arg), void *arg)
 {
 	for (; at->bucket <= table_mask; at->bucket++, at->entry = 0) {
 		struct ep *e;
@@ -379,17 +379,24 @@ void listen_for_each(void (*fn)(struct tcp_sock *tp, void *arg), void *arg)
 	}
 }
 
-bool listen_walk(bool (*fn)(struct tcp_sock *tp, void *arg), void *arg)
+bool listen_walk(struct sock_place *at, bool (*fn)(struct tcp_sock *tp, void *arg), void *arg)
 {
 	bool go = true;
 
-	for (unsigned i = 0; go && i < LISTEN_BUCKETS; i++) {
+	for (; at->bucket < LISTEN_BUCKETS; at->bucket++, at->entry = 0) {
 		struct tcp_sock *tp;
+		unsigned n = 0;
 
 		rcu_read_lock();
-		for (tp = rcu_dereference(listeners[i].first); tp && go; tp = rcu_dereference(tp->lnext))
+		for (tp = rcu_dereference(listeners[at->bucket].first); tp && go; tp = rcu_dereference(tp->lnext)) {
+			if (n++ < at->entry)
+				continue;
 			go = fn(tp, arg);
+			at->entry += go;
+		}
 		rcu_read_unlock();
+		if (!go)
+			return false;
 	}
-	return go;
+	return true;
 }

@@ -395,6 +395,8 @@ static void tcp_close(struct sock *s)
 		}
 	}
 	tcp_free_rxq(tp);
+	if (tcp_in(tp, TCPF(TCP_CLOSE))) /* also a port that bind() named and the end left */
+		tcp_release_port(tp);
 	tcp_release(tp);
 	tcp_put(tp);
 }
@@ -402,7 +404,9 @@ static void tcp_close(struct sock *s)
 static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 {
 	struct tcp_sock *tp = tcp_of(s);
-	unsigned ev = 0, shut, lowat = max(s->rcvlowat, 1u), urg;
+	unsigned ev = 0, shut, urg;
+	/* SO_RCVLOWAT; never more than the buffer can hold, as in tcp_recvmsg(). */
+	unsigned lowat = min(max(s->rcvlowat, 1u), atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
 	int state;
 
 	poll_wait(f, &s->rd, pt);

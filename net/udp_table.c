@@ -190,19 +190,35 @@ struct dgram_sock *udp_sender(const struct icmp_error *e)
 	return best;
 }
 
-bool udp_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg)
+bool udp_walk(struct sock_place *at, bool (*fn)(struct dgram_sock *d, void *arg), void *arg)
 {
 	bool go = true;
 
-	for (unsigned i = 0; go && i < UDP_BUCKETS; i++) {
+	for (; at->bucket < UDP_BUCKETS; at->bucket++, at->entry = 0) {
 		struct dgram_sock *d;
+		unsigned n = 0;
 
 		rcu_read_lock();
-		for (d = rcu_dereference(buckets[i].first); d && go; d = rcu_dereference(d->next))
+		for (d = rcu_dereference(buckets[at->bucket].first); d && go; d = rcu_dereference(d->next)) {
+			if (n++ < at->entry)
+				continue;
 			go = fn(d, arg);
+			at->entry += go;
+		}
 		rcu_read_unlock();
+		if (!go)
+			return false;
+		if ((at->bucket & 255) == 255)
+			cond_resched();
 	}
-	return go;
+	return true;
+}
+
+bool udp_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg)
+{
+	struct sock_place start = { 0 };
+
+	return udp_walk(&start, fn, arg);
 }
 
 int udp_table_init(void)

@@ -135,13 +135,10 @@ static bool one_listener(struct tcp_sock *tp, void *arg)
 	struct entry e = { .family = tp->sk.family, .state = TCP_LISTEN, .laddr = &tp->ep.laddr,
 			   .raddr = &tp->ep.raddr, .lport = tp->ep.lport, .sk = &tp->sk, .tp = tp };
 
-	if (!wanted(l, &e) || l->n++ < l->d->at2)
+	if (!wanted(l, &e))
 		return true;
 	e.rqueue = tcp_accept_waiting(tp, &e.wqueue);
-	if (!put_entry(l, &e))
-		return false;
-	l->d->at2++;
-	return true;
+	return put_entry(l, &e);
 }
 
 static bool one_connection(struct ep *ep, void *arg)
@@ -180,51 +177,70 @@ static bool one_dgram(struct dgram_sock *d, void *arg)
 
 	if (d->sk.type == SOCK_RAW)
 		e.lport = (uint16_t)d->sk.protocol;
-	if (!wanted(l, &e) || l->n++ < l->d->at2)
+	if (!wanted(l, &e))
 		return true;
 	e.rqueue = __atomic_load_n(&d->rmem, __ATOMIC_RELAXED);
 	e.wqueue = atomic_load_explicit(&d->wmem, memory_order_relaxed);
-	if (!put_entry(l, &e))
+	return put_entry(l, &e);
+}
+
+/* There are never many raw sockets: a list goes on by their number. */
+static bool one_raw(struct dgram_sock *d, void *arg)
+{
+	struct list *l = arg;
+
+	if (l->n++ < l->d->at2)
+		return true;
+	if (!one_dgram(d, arg))
 		return false;
 	l->d->at2++;
 	return true;
 }
 
-/*
- * Connections are walked by bucket (at: bucket, at2: entry in it), after the listeners (at 0, at2:
- * entry).
- */
+static struct sock_place place_of(const struct nl_dump *d, uint64_t first)
+{
+	return (struct sock_place){ .bucket = (unsigned)(d->at - first), .entry = (unsigned)d->at2 };
+}
+
+static bool keep_place(struct nl_dump *d, uint64_t first, const struct sock_place *p)
+{
+	d->at = p->bucket + first;
+	d->at2 = p->entry;
+	return false;
+}
+
+#define CONNECTIONS (1ull << 32) /* at: from there on connections, before it listeners */
+
+/* Tables are walked by bucket (at) and entry in it (at2). */
 static bool tcp_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
-	struct ep_place place;
+	struct sock_place place = place_of(d, 0);
 
-	if (!d->at) {
-		if (!listen_walk(one_listener, &l))
-			return false;
-		d->at = 1;
+	if (d->at < CONNECTIONS) {
+		if (!listen_walk(&place, one_listener, &l))
+			return keep_place(d, 0, &place);
+		d->at = CONNECTIONS;
 		d->at2 = 0;
 	}
-	place = (struct ep_place){ .bucket = (unsigned)d->at - 1, .entry = (unsigned)d->at2 };
-	if (ep_walk(&place, one_connection, &l))
-		return true;
-	d->at = place.bucket + 1ull;
-	d->at2 = place.entry;
-	return false;
+	place = place_of(d, CONNECTIONS);
+	return ep_walk(&place, one_connection, &l) || keep_place(d, CONNECTIONS, &place);
 }
 
 static bool udp_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
 
-	return udp_for_each(one_dgram, &l);
+	struct sock_place place = place_of(d, 0);
+
+	return udp_walk(&place, one_dgram, &l) || keep_place(d, 0, &place);
 }
 
 static bool raw_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
 
-	return raw_for_each(one_dgram, &l);
+	return raw_for_each(one_raw, &l);
 }
 
 static int diag_dump(struct nl_request *r, struct nl_dump *d)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Socket calls that no sane program makes: control messages that lie about their lengths,
- * threads that name one socket at once, sockets that connect again.  The same on Linux.
+ * threads that name one socket at once, sockets that connect again, water marks above the water.
+ * The same on Linux.
  *
- *	sockabuse	prints what is wrong, then "sockabuse: done"
+ *	sockabuse [FIRST LETTER]	prints what is wrong, then "sockabuse: done"
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -201,6 +203,49 @@ static void again(void)
 	close(l);
 }
 
+/* SO_RCVLOWAT above what the buffer holds: whoever polls must not wait for ever. */
+static void low_water(void)
+{
+	struct sockaddr_in a;
+	int l = listener(&a), s = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), p, much = INT32_MAX;
+	struct pollfd f = { .events = POLLIN };
+
+	connect(s, (void *)&a, sizeof(a));
+	p = accept(l, NULL, NULL);
+	CHECK(!setsockopt(p, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof(much)));
+	f.fd = p;
+	for (int n = 0; n < 500 && f.revents != POLLIN; n++) {
+		while (send(s, byte_block, sizeof(byte_block), MSG_NOSIGNAL) > 0)
+			;
+		poll(&f, 1, 10);
+	}
+	CHECK(f.revents == POLLIN);
+	close(s);
+	close(p);
+	close(l);
+}
+
+/* A port that bind() named is free once its sockets are closed, however the connection ended. */
+static void ports(void)
+{
+	struct linger hard = { 1, 0 };
+	struct sockaddr_in a, me = loopback(0);
+	socklen_t len = sizeof(me);
+	int l = listener(&a), p, s = -1;
+
+	for (int round = 0; round < 50; round++) {
+		s = socket(AF_INET, SOCK_STREAM, 0);
+		CHECK(!bind(s, (void *)&me, sizeof(me)));
+		CHECK(!getsockname(s, (void *)&me, &len));
+		CHECK(!connect(s, (void *)&a, sizeof(a)));
+		p = accept(l, NULL, NULL);
+		setsockopt(p, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+		close(p);
+		close(s);
+	}
+	close(l);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || *argv[1] == 'c')
@@ -209,6 +254,10 @@ int main(int argc, char **argv)
 		names();
 	if (argc < 2 || *argv[1] == 'a')
 		again();
+	if (argc < 2 || *argv[1] == 'l')
+		low_water();
+	if (argc < 2 || *argv[1] == 'p')
+		ports();
 	printf("sockabuse: %s\n", failed ? "FAILED" : "done");
 	return failed;
 }
