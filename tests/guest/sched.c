@@ -94,3 +94,50 @@ SELFTEST(sched_wait_queue, 20000)
 	selftest_threads(n, pot_crew);
 	SELFTEST_CHECK(atomic_load(&taken) == n / 2 * 200 && atomic_load(&pot) == 0);
 }
+
+/*
+ * A thread that is to move elsewhere, woken by one that would have it here: it must not be picked
+ * and put back for ever.  Both start on one CPU, so that the sleeper is off it when it is woken.
+ */
+static struct wait_queue near_wait = { .lock = SPINLOCK_INIT("selftest_near"),
+				       .entries = LIST_HEAD_INIT(near_wait.entries) };
+static struct wait_queue near_done = { .lock = SPINLOCK_INIT("selftest_near_done"),
+				       .entries = LIST_HEAD_INIT(near_done.entries) };
+static _Atomic(struct thread *) near_sleeper;
+static _Atomic bool near_go, near_ran;
+
+static void near_crew(unsigned index)
+{
+	uint64_t first[MAX_CPUS / 64] = { 1 }, all[MAX_CPUS / 64];
+	struct thread *t;
+
+	memset(all, 0xff, sizeof(all));
+	SELFTEST_CHECK(thread_set_affinity(current, first, ARRAY_SIZE(first)) == 0);
+	if (index) {
+		atomic_store(&near_sleeper, current);
+		wait_event(&near_wait, atomic_load(&near_go));
+		atomic_store(&near_ran, true);
+		wake_up(&near_done);
+		return;
+	}
+	while (!(t = atomic_load(&near_sleeper)) || !(atomic_load(&t->state) & THREAD_PARKED))
+		yield_cpu();
+	SELFTEST_CHECK(thread_set_affinity(t, all, ARRAY_SIZE(all)) == 0);
+	t->pull = 1 % nr_cpus + 1;
+	current->wakes_near = true;
+	atomic_store(&near_go, true);
+	wake_up(&near_wait);
+	wait_event(&near_done, atomic_load(&near_ran));
+	current->wakes_near = false;
+}
+
+SELFTEST(sched_near_pull, 10000)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		atomic_store(&near_sleeper, NULL);
+		atomic_store(&near_go, false);
+		atomic_store(&near_ran, false);
+		selftest_threads(2, near_crew);
+		SELFTEST_CHECK(atomic_load(&near_ran));
+	}
+}
