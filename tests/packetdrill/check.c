@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loads the shared object as packetdrill does and plays small scripts against it:
- * handshakes, data, blocking calls in a second thread, time, errors, several
+ * handshakes, data, each call, blocking calls in a second thread, time, errors, several
  * scripts in one process, bad flags.
  *
  * Usage: packetdrill_check LIBRARY.  Closing line: N passed, N failed.
@@ -11,12 +11,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +189,70 @@ static void data_both_ways(void)
 	CHECK(pd.close(pd.userdata, l) == 0);
 }
 
+/* The calls that the other tests have no need of: 100 bytes come, in each way in which they can be taken. */
+static void every_reader(void)
+{
+	char buf[100], data[100];
+	struct iovec v[2] = { { buf, 10 }, { buf + 10, 10 } };
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2 };
+	struct pd_pollfd p = { .events = POLLIN };
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = 7 };
+	struct sockaddr_in a;
+	socklen_t n = sizeof(a);
+	int l, fd, ep, left, pipe[2];
+
+	for (unsigned i = 0; i < sizeof(data); i++)
+		data[i] = (char)i;
+	begin();
+	l = listener();
+	fd = established(l);
+	ep = pd.epoll_create(pd.userdata, 1);
+	CHECK(ep >= 0);
+	CHECK(pd.epoll_ctl(pd.userdata, ep, EPOLL_CTL_ADD, fd, &ev) == 0);
+	p.fd = fd;
+	CHECK(pd.poll(pd.userdata, &p, 1, 0) == 0);
+	CHECK(pd.epoll_wait(pd.userdata, ep, &ev, 1, 0) == 0);
+	arrive(ACK | PSH, his, ours, data, sizeof(data));
+	his += sizeof(data);
+	CHECK(pd.poll(pd.userdata, &p, 1, 0) == 1 && p.revents == POLLIN);
+	CHECK(pd.epoll_wait(pd.userdata, ep, &ev, 1, 0) == 1 && ev.events == EPOLLIN && ev.data.u64 == 7);
+	CHECK(pd.ioctl(pd.userdata, fd, FIONREAD, &left) == 0 && left == 100);
+	CHECK(pd.recv(pd.userdata, fd, buf, 10, MSG_PEEK) == 10 && !memcmp(buf, data, 10));
+	CHECK(pd.recvfrom(pd.userdata, fd, buf, 20, 0, (struct sockaddr *)&a, &n) == 20 && !memcmp(buf, data, 20));
+	CHECK(pd.readv(pd.userdata, fd, v, 2) == 20 && !memcmp(buf, data + 20, 20));
+	CHECK(pd.recvmsg(pd.userdata, fd, &m, 0) == 20 && !memcmp(buf, data + 40, 20));
+	CHECK(pd.pipe(pd.userdata, pipe) == 0);
+	CHECK(pd.splice(pd.userdata, fd, NULL, pipe[1], NULL, 40, 0) == 40);
+	CHECK(pd.read(pd.userdata, pipe[0], buf, sizeof(buf)) == 40 && !memcmp(buf, data + 60, 40));
+	CHECK(pd.ioctl(pd.userdata, fd, FIONREAD, &left) == 0 && left == 0);
+}
+
+static void every_writer(void)
+{
+	char data[10] = "012345678";
+	struct iovec v[2] = { { data, 5 }, { data + 5, 5 } };
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2 };
+	int l, fd, on = 1, got = 0;
+	socklen_t n = sizeof(got);
+
+	begin();
+	l = listener();
+	fd = established(l);
+	CHECK(pd.setsockopt(pd.userdata, fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0);
+	CHECK(pd.getsockopt(pd.userdata, fd, IPPROTO_TCP, TCP_NODELAY, &got, &n) == 0 && got == 1 && n == 4);
+	CHECK(pd.writev(pd.userdata, fd, v, 2) == 10);
+	leaves(ACK, 10);
+	CHECK(pd.send(pd.userdata, fd, data, 9, 0) == 9);
+	leaves(ACK, 9);
+	CHECK(pd.sendto(pd.userdata, fd, data, 8, 0, NULL, 0) == 8);
+	leaves(ACK, 8);
+	CHECK(pd.sendmsg(pd.userdata, fd, &m, 0) == 10);
+	leaves(ACK, 10);
+	CHECK(pd.shutdown(pd.userdata, fd, SHUT_WR) == 0);
+	leaves(FIN | ACK, 0);
+	CHECK(pd.send(pd.userdata, fd, data, 1, MSG_NOSIGNAL) == -1 && errno == EPIPE);
+}
+
 static void errors(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(LPORT) };
@@ -329,6 +398,7 @@ static const struct {
 	{ "data both ways", data_both_ways }, { "errors", errors },	{ "time flies", time_flies },
 	{ "silence", silence },		      { "blocking", blocking }, { "again", again },
 	{ "blocks itself", blocks_itself },
+	{ "every reader", every_reader },     { "every writer", every_writer },
 	{ "bad flags", bad_flags },
 };
 
