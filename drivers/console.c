@@ -63,7 +63,8 @@ static int console_get(const struct param *p, char *buf, size_t n)
 {
 	return show(&console_choice, buf, n);
 }
-PARAM_CUSTOM("console", console_set, console_get, PARAM_RO, "expected ttyS0 to ttyS3, then perhaps ,BAUD");
+PARAM_CUSTOM("console", console_set, console_get, PARAM_RO,
+	     "expected ttyS0 to ttyS3, then perhaps ,BAUD");
 
 static int records_set(const struct param *p, const char *v)
 {
@@ -73,7 +74,8 @@ static int records_get(const struct param *p, char *buf, size_t n)
 {
 	return show(&records_choice, buf, n);
 }
-PARAM_CUSTOM("records", records_set, records_get, PARAM_RO, "expected ttyS0 to ttyS3, then perhaps ,BAUD");
+PARAM_CUSTOM("records", records_set, records_get, PARAM_RO,
+	     "expected ttyS0 to ttyS3, then perhaps ,BAUD");
 
 static void log_to_console(const char *s, size_t n)
 {
@@ -93,7 +95,8 @@ void console_init(void)
 	if (!console)
 		pr_warn("console: no port answers at ttyS%d", console_choice.index);
 	if (records_choice.index >= 0 && !records)
-		pr_warn("records: no port answers at ttyS%d; records go to the log", records_choice.index);
+		pr_warn("records: no port answers at ttyS%d; records go to the log",
+			records_choice.index);
 	if (console && want_log)
 		log_register_sink(&console_sink);
 }

@@ -46,13 +46,14 @@ size_t fw_cfg_read(const char *name, void *buf, size_t n)
 
 	select_item(ITEM_DIRECTORY);
 	read_bytes(count, 4);
-	files = (uint32_t)count[0] << 24 | (uint32_t)count[1] << 16 | (uint32_t)count[2] << 8 | count[3];
+	files = (uint32_t)count[0] << 24 | (uint32_t)count[1] << 16 | (uint32_t)count[2] << 8 |
+		count[3];
 	for (uint32_t i = 0; i < files && i < 1024; i++) {
 		read_bytes(&f, sizeof(f));
 		if (strncmp(f.name, name, sizeof(f.name)))
 			continue;
-		size = (uint32_t)f.size[0] << 24 | (uint32_t)f.size[1] << 16 | (uint32_t)f.size[2] << 8 |
-		       f.size[3];
+		size = (uint32_t)f.size[0] << 24 | (uint32_t)f.size[1] << 16 |
+		       (uint32_t)f.size[2] << 8 | f.size[3];
 		n = min(n, (size_t)size);
 		select_item((uint16_t)(f.select[0] << 8 | f.select[1]));
 		read_bytes(buf, n);

@@ -86,8 +86,8 @@ static int look(struct pci_function *f)
 		found[nr_found++] = *f;
 	else
 		pr_warn("pci: more than %u functions, the rest is ignored", MAX_FUNCTIONS);
-	pr_debug("pci: %02x:%02x.%u %04x:%04x class %02x%02x", f->bus, f->dev, f->fn, f->vendor, f->device,
-		 f->class_code, f->subclass);
+	pr_debug("pci: %02x:%02x.%u %04x:%04x class %02x%02x", f->bus, f->dev, f->fn, f->vendor,
+		 f->device, f->class_code, f->subclass);
 	return f->header;
 }
 
@@ -97,7 +97,9 @@ static void scan_bus(uint8_t bus)
 		unsigned functions = 1;
 
 		for (unsigned fn = 0; fn < functions; fn++) {
-			struct pci_function f = { .bus = bus, .dev = (uint8_t)dev, .fn = (uint8_t)fn };
+			struct pci_function f = { .bus = bus,
+						  .dev = (uint8_t)dev,
+						  .fn = (uint8_t)fn };
 			int header = look(&f);
 
 			if (fn == 0 && header >= 0 && (header & 0x80))
@@ -112,7 +114,8 @@ void pci_init(void)
 
 	if (acpi.nr_mcfg && acpi.mcfg[0].segment == 0)
 		ecam = mmio_map(acpi.mcfg[0].base,
-				(size_t)(acpi.mcfg[0].bus_end - acpi.mcfg[0].bus_start + 1) << 20, false);
+				(size_t)(acpi.mcfg[0].bus_end - acpi.mcfg[0].bus_start + 1) << 20,
+				false);
 	scan_bus(0);
 	/* The list grows while bridges are followed. */
 	for (unsigned i = 0; i < nr_found; i++) {

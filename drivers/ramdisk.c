@@ -51,7 +51,8 @@ static struct ramdisk *disks[MAX_DISKS];
 static _Atomic unsigned nr_disks; /* grows, under create_lock */
 static struct mutex create_lock = MUTEX_INIT(create_lock, "ramdisk");
 static char at_start[128];
-PARAM_STRING("ramdisk", at_start, PARAM_RO, "sizes of the RAM disks made at start: bytes, K, M or G, with commas");
+PARAM_STRING("ramdisk", at_start, PARAM_RO,
+	     "sizes of the RAM disks made at start: bytes, K, M or G, with commas");
 
 /* The memory of page @n for writing, or NULL. */
 static struct page *page_of(struct ramdisk *d, uint64_t n)
@@ -73,13 +74,17 @@ static struct page *page_of(struct ramdisk *d, uint64_t n)
 	return new;
 }
 
-/* Is @r one of those that are to fail?  A broken disk may have moved some bytes or none: here none. */
+/*
+ * Is @r one of those that are to fail?  A broken disk may have moved some bytes or
+ * none: here none.
+ */
 static bool fails(struct ramdisk *d, const struct block_request *r)
 {
 	unsigned every = r->write ? fail_writes : fail_reads;
 
-	return unlikely(every) && atomic_fetch_add_explicit(&d->asked[r->write], 1,
-							    memory_order_relaxed) % every == every - 1;
+	return unlikely(every) &&
+	       atomic_fetch_add_explicit(&d->asked[r->write], 1, memory_order_relaxed) % every ==
+		       every - 1;
 }
 
 static void serve(struct ramdisk *d, struct block_request *r)
@@ -93,8 +98,9 @@ static void serve(struct ramdisk *d, struct block_request *r)
 	}
 	for (unsigned i = 0; i < r->nr_pages; i++, n++) {
 		void *mem = page_virt(r->pages[i]);
-		struct page *p = r->write ? page_of(d, n) :
-					    atomic_load_explicit(&d->pages[n], memory_order_acquire);
+		struct page *p = r->write
+					 ? page_of(d, n)
+					 : atomic_load_explicit(&d->pages[n], memory_order_acquire);
 
 		if (r->write && !p)
 			err = -ENOMEM;
@@ -243,11 +249,13 @@ static int set_param(const struct param *p, const char *value)
 {
 	int err;
 
-	if (!current || !current->process) /* only "ramdisk" can be asked for before there is memory */
+	/* only "ramdisk" can be asked for before there is memory */
+	if (!current || !current->process)
 		return -EINVAL;
 	err = *value ? create_list(value) : -EINVAL;
 	if (err == -EINVAL)
-		pr_warn("ramdisk: \"%s\": expected a size in bytes, K, M or G, or several with commas",
+		pr_warn("ramdisk: \"%s\": expected a size in bytes, K, M or G, or several with "
+			"commas",
 			value);
 	return err;
 }
@@ -273,6 +281,7 @@ void ramdisk_init(void)
 	int err = create_list(at_start);
 
 	if (err)
-		pr_warn("ramdisk=%s: expected sizes in bytes, K, M or G that fit into memory (error %d)",
+		pr_warn("ramdisk=%s: expected sizes in bytes, K, M or G that fit into memory "
+			"(error %d)",
 			at_start, -err);
 }

@@ -11,11 +11,12 @@
 #include "mm/memcg.h"
 #include "version.h"
 
-static struct mutex lock = MUTEX_INIT(lock, "records"); /* over line[], and one record after another */
+/* over line[], and one record after another */
+static struct mutex lock = MUTEX_INIT(lock, "records");
 static char line[RECORD_MAX + 256];
 
-static size_t add_field(char *dst, size_t room, const char *record, const char *name, const char *value,
-			bool quoted)
+static size_t add_field(char *dst, size_t room, const char *record, const char *name,
+			const char *value, bool quoted)
 {
 	char key[32];
 
@@ -38,9 +39,11 @@ static size_t build(const char *s, size_t n)
 		line[at++] = '{';
 		pos = 1;
 		snprintf(cpus, sizeof(cpus), "%u", nr_cpus);
-		at += add_field(line + at, sizeof(line) - at, text, "preset", memcg_preset_name(), true);
+		at += add_field(line + at, sizeof(line) - at, text, "preset", memcg_preset_name(),
+				true);
 		at += add_field(line + at, sizeof(line) - at, text, "cpus", cpus, false);
-		at += add_field(line + at, sizeof(line) - at, text, "machine", arch_machine_name(), true);
+		at += add_field(line + at, sizeof(line) - at, text, "machine", arch_machine_name(),
+				true);
 		at += add_field(line + at, sizeof(line) - at, text, "commit", TALLY_COMMIT, true);
 		if (text[1] == '}' && line[at - 1] == ',')
 			at--;

@@ -16,7 +16,16 @@
 #include "kernel/string.h"
 #include "kernel/thread.h"
 
-enum { REG_DATA = 0, REG_IER = 1, REG_IIR = 2, REG_FCR = 2, REG_LCR = 3, REG_MCR = 4, REG_LSR = 5, REG_SCRATCH = 7 };
+enum {
+	REG_DATA = 0,
+	REG_IER = 1,
+	REG_IIR = 2,
+	REG_FCR = 2,
+	REG_LCR = 3,
+	REG_MCR = 4,
+	REG_LSR = 5,
+	REG_SCRATCH = 7
+};
 #define IER_RX   1
 #define IER_TX   2
 #define LSR_DATA 0x01
@@ -28,7 +37,8 @@ enum { REG_DATA = 0, REG_IER = 1, REG_IIR = 2, REG_FCR = 2, REG_LCR = 3, REG_MCR
 
 #define FIFO_BYTES  16
 #define RING_BYTES  16384 /* power of two */
-#define TX_POLLS    2000000 /* of the status register for one byte; a dead port costs a second or two, once */
+/* of the status register for one byte; a dead port costs a second or two, once */
+#define TX_POLLS    2000000
 
 struct ring {
 	_Atomic uint32_t head, tail; /* bytes written, bytes taken */
@@ -120,7 +130,8 @@ static void wake_writer(struct serial_port *p)
 {
 	struct thread *t;
 
-	if (ring_used(&p->tx) > RING_BYTES / 2 || !atomic_load_explicit(&p->waiter, memory_order_seq_cst))
+	if (ring_used(&p->tx) > RING_BYTES / 2 ||
+	    !atomic_load_explicit(&p->waiter, memory_order_seq_cst))
 		return;
 	t = atomic_exchange_explicit(&p->waiter, NULL, memory_order_acq_rel);
 	if (t)
@@ -250,7 +261,8 @@ int serial_start_irq(struct serial_port *p, void (*rx)(const char *s, size_t n))
 		if (ports[i].irq_on && ports[i].line == p->line)
 			first = false;
 	if (first) {
-		err = irq_request_isa(p->line, serial_interrupt, (void *)(uintptr_t)p->line, "serial");
+		err = irq_request_isa(p->line, serial_interrupt, (void *)(uintptr_t)p->line,
+				      "serial");
 		if (err)
 			return err;
 	}

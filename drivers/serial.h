@@ -23,7 +23,10 @@ int serial_start_irq(struct serial_port *p, void (*rx)(const char *s, size_t n))
 /* Whole buffer, in order, not mixed with other calls.  Thread context, may sleep. */
 void serial_write(struct serial_port *p, const char *s, size_t n);
 
-/* A log line: any context, never waits once interrupts carry the port; drops when its ring is full. */
+/*
+ * A log line: any context, never waits once interrupts carry the port; drops when its
+ * ring is full.
+ */
 void serial_log(struct serial_port *p, const char *s, size_t n);
 
 void serial_flush(struct serial_port *p); /* sends all that is queued, polling, bounded */

@@ -42,8 +42,10 @@ static bool hpet_start(void)
 		pr_warn("hpet: impossible period %lu fs, ignored", period);
 		return false;
 	}
-	mmio_write64(hpet + HPET_CONFIG, mmio_read64(hpet + HPET_CONFIG) | 1); /* it may stand still before */
-	hpet_source = (struct timesource){ "HPET", 1000000000000000UL / period, UINT32_MAX, hpet_read };
+	/* it may stand still before */
+	mmio_write64(hpet + HPET_CONFIG, mmio_read64(hpet + HPET_CONFIG) | 1);
+	hpet_source =
+		(struct timesource){ "HPET", 1000000000000000UL / period, UINT32_MAX, hpet_read };
 	return true;
 }
 
@@ -82,7 +84,8 @@ unsigned timesources_find(const struct timesource **out, unsigned max)
 		out[n++] = &hpet_source;
 	if (n < max && acpi.have_fadt && acpi.fadt.pm_timer) {
 		pm_source = (struct timesource){ "PM timer", 3579545,
-						 acpi.fadt.pm_timer_32bit ? UINT32_MAX : 0xffffff, pm_read };
+						 acpi.fadt.pm_timer_32bit ? UINT32_MAX : 0xffffff,
+						 pm_read };
 		out[n++] = &pm_source;
 	}
 	if (n < max) {

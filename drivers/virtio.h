@@ -46,8 +46,8 @@ uint64_t virtio_offered(struct virtio_device *d);
 int virtio_accept(struct virtio_device *d, uint64_t want);
 unsigned virtio_nr_queues(struct virtio_device *d);
 /* Directs table entry @entry to @fn(@arg) on @cpu: 0, -ENOSPC, -EINVAL. */
-int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *), void *arg,
-		  const char *name);
+int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *),
+		  void *arg, const char *name);
 int virtio_config_vector(struct virtio_device *d, unsigned entry);
 uint8_t virtio_config8(struct virtio_device *d, unsigned off);
 uint16_t virtio_config16(struct virtio_device *d, unsigned off);
@@ -125,9 +125,13 @@ void *virtq_take(struct virtq *q);
  * @in: parts that the device writes
  * Return: 0 or -ENOSPC.
  */
-int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, unsigned in, void *token);
+int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, unsigned in,
+	      void *token);
 void virtq_kick(struct virtq *q);
-/* A device that looks at the ring anyway sees what was added; one that does not hears of it by virtq_kick(). */
+/*
+ * A device that looks at the ring anyway sees what was added; one that does not hears
+ * of it by virtq_kick().
+ */
 void virtq_publish(struct virtq *q);
 /* Buffers added since the device was last told. */
 static inline unsigned virtq_untold(const struct virtq *q)

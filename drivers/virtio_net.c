@@ -45,8 +45,10 @@ static void set_mtu(struct vnet *v)
 {
 	unsigned mtu = v->vd.features & VNET_F_MTU ? virtio_config16(&v->vd, CONFIG_MTU) : 0;
 
-	v->dev.mtu = mtu >= 1280 ? min(mtu, 65535u - ETHER_HEADER - (unsigned)sizeof(struct virtio_net_hdr))
-				 : 1500;
+	v->dev.mtu =
+		mtu >= 1280
+			? min(mtu, 65535u - ETHER_HEADER - (unsigned)sizeof(struct virtio_net_hdr))
+			: 1500;
 }
 
 /* Everything up to DRIVER_OK. */
@@ -54,7 +56,8 @@ static int vnet_setup(struct vnet *v)
 {
 	uint64_t want = VIRTIO_F_VERSION_1 | VIRTIO_F_INDIRECT_DESC | VNET_F_MAC | VNET_F_MTU |
 			VNET_F_STATUS | VNET_F_MRG_RXBUF | VNET_F_CTRL_VQ | VNET_F_CTRL_RX |
-			VNET_F_MQ | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS | VNET_F_CTRL_MAC_ADDR;
+			VNET_F_MQ | VNET_F_GUEST_ANNOUNCE | VNET_F_CTRL_GUEST_OFFLOADS |
+			VNET_F_CTRL_MAC_ADDR;
 	uint64_t offered = virtio_offered(&v->vd);
 	unsigned device_pairs = 1;
 	int err;
@@ -83,7 +86,8 @@ static int vnet_setup(struct vnet *v)
 	else if (v->vd.features & (VNET_F_GUEST_TSO4 | VNET_F_GUEST_TSO6))
 		v->rx_pages = VNET_RX_PAGES;
 	else
-		v->rx_pages = (v->dev.mtu + ETHER_HEADER + sizeof(struct virtio_net_hdr) + PAGE_SIZE - 1) /
+		v->rx_pages = (v->dev.mtu + ETHER_HEADER + sizeof(struct virtio_net_hdr) +
+			       PAGE_SIZE - 1) /
 			      PAGE_SIZE;
 	if (v->vd.features & VNET_F_MQ)
 		device_pairs = max(virtio_config16(&v->vd, CONFIG_PAIRS), (uint16_t)1);
@@ -190,7 +194,8 @@ static void vnet_probe(const struct pci_function *f, unsigned number)
 			v->nr_pairs = 1;
 	}
 	if (v->vd.features & VNET_F_CTRL_RX) {
-		vnet_command(v, CTRL_RX, CTRL_RX_ALLMULTI, "\1", 1); /* all multicast: solicited-node groups */
+		/* all multicast: solicited-node groups */
+		vnet_command(v, CTRL_RX, CTRL_RX_ALLMULTI, "\1", 1);
 		vnet_command(v, CTRL_RX, CTRL_RX_PROMISC, "\0", 1); /* not promiscuous */
 	}
 	if (v->vd.features & VNET_F_CTRL_GUEST_OFFLOADS) {

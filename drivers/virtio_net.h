@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the virtio network driver keeps per device and per queue pair; numbers of virtio 1.2, section 5.1. */
+/*
+ * What the virtio network driver keeps per device and per queue pair; numbers of
+ * virtio 1.2, section 5.1.
+ */
 #ifndef DRIVERS_VIRTIO_NET_H
 #define DRIVERS_VIRTIO_NET_H
 
@@ -87,12 +90,14 @@ struct vnet_queue {
 	/* The thread's. */
 	struct virtq rx;
 	struct vnet_chain *chains, *free_chains; /* where a buffer is several pages */
-	struct page *spare[VNET_RX_PAGES];       /* pages that came back and go into the next chain */
+	/* pages that came back and go into the next chain */
+	struct page *spare[VNET_RX_PAGES];
 	unsigned nr_spare;
 	struct page *small;   /* small payloads are copied here */
 	unsigned small_off;
 	struct gro gro;       /* empty between bursts */
-	bool batching;        /* takes packets in: what it answers the device is told of at the end */
+	/* takes packets in: what it answers the device is told of at the end */
+	bool batching;
 	/* Senders'. */
 	struct spinlock tx_lock __attribute__((aligned(CACHE_LINE)));
 	struct virtq tx;
@@ -128,9 +133,11 @@ void vnet_rx_refill(struct vnet_queue *q);
 /* Sending (virtio_net_tx.c). */
 void vnet_tx_start(struct netdev *dev, struct pbuf *p); /* netdev.start */
 void vnet_tx_start_many(struct netdev *dev, struct pqueue *list);
-void vnet_tx_service(struct vnet_queue *q); /* collects what has been sent, sends and tells of what waits */
+/* collects what has been sent, sends and tells of what waits */
+void vnet_tx_service(struct vnet_queue *q);
 void vnet_tx_collect(struct timer *t);      /* the same, when nobody sends */
-void vnet_tx_abandon(struct vnet_queue *q); /* the device has been reset: what it held and what waits goes */
+/* the device has been reset: what it held and what waits goes */
+void vnet_tx_abandon(struct vnet_queue *q);
 
 /* Pairs (virtio_net_queue.c).  -ENOMEM, -ENOSPC (vectors), -ENOENT, -EIO. */
 int vnet_queue_init(struct vnet *v, unsigned i);

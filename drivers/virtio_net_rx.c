@@ -172,7 +172,10 @@ recycle:
 	return NULL;
 }
 
-/* The pages of the next packet and the bytes in each, headers included; 0: none, or the device lied. */
+/*
+ * The pages of the next packet and the bytes in each, headers included; 0: none, or
+ * the device lied.
+ */
 static unsigned rx_take(struct vnet_queue *q, struct page **pages, uint32_t *lens)
 {
 	const struct virtio_net_hdr *h;

@@ -15,7 +15,8 @@
 #define TX_CONGESTED (TX_BACKLOG / 8) /* as many waiting make TCP reduce its windows */
 #define TELL_AT_LEAST 16u /* packets that the queue's thread tells the device of late */
 #define COLLECT_NS NSEC_PER_MSEC
-#define TIDY_NS    (500 * NSEC_PER_MSEC) /* pages that nobody is charged for are not kept for ever either */
+/* pages that nobody is charged for are not kept for ever either */
+#define TIDY_NS    (500 * NSEC_PER_MSEC)
 
 /* tx_lock held: the device is done with a slot. */
 static void slot_done(struct vnet_queue *q, struct vnet_slot *s)
@@ -219,7 +220,8 @@ void vnet_tx_start_many(struct netdev *dev, struct pqueue *list)
 			tx_reclaim(q);
 		while ((p = pqueue_pop(list)))
 			lost += !tx_enqueue(dev, q, p);
-		tx_push(q, current == atomic_load_explicit(&q->thread, memory_order_relaxed) && q->batching);
+		tx_push(q, current == atomic_load_explicit(&q->thread, memory_order_relaxed) &&
+				   q->batching);
 	}
 	spin_unlock(&q->tx_lock);
 	lost += list->count;

@@ -35,7 +35,8 @@ static uint8_t read8(const struct pci_function *f, unsigned reg)
 }
 
 /* Maps bytes of one of the function's memory regions; NULL. */
-static volatile char *map_bar(const struct pci_function *f, unsigned bar, uint32_t off, uint32_t len)
+static volatile char *map_bar(const struct pci_function *f, unsigned bar, uint32_t off,
+			      uint32_t len)
 {
 	uint32_t low;
 	uint64_t base;
@@ -176,7 +177,8 @@ int virtio_accept(struct virtio_device *d, uint64_t want)
 	mmio_write32(d->common + C_DRIVER_FEATURE, (uint32_t)(f >> 32));
 	virtio_add_status(d, VIRTIO_STATUS_FEATURES_OK);
 	if (!(virtio_status(d) & VIRTIO_STATUS_FEATURES_OK)) {
-		pr_warn("virtio: %s: does not agree to features %#llx", d->name, (unsigned long long)f);
+		pr_warn("virtio: %s: does not agree to features %#llx", d->name,
+			(unsigned long long)f);
 		return -EIO;
 	}
 	d->features = f;
@@ -188,8 +190,8 @@ unsigned virtio_nr_queues(struct virtio_device *d)
 	return mmio_read16(d->common + C_NUM_QUEUES);
 }
 
-int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *), void *arg,
-		  const char *name)
+int virtio_vector(struct virtio_device *d, unsigned entry, unsigned cpu, void (*fn)(void *),
+		  void *arg, const char *name)
 {
 	volatile char *e = d->msix + entry * 16;
 	uint64_t addr;

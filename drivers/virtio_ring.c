@@ -148,7 +148,8 @@ static void fill(struct vring_desc *d, const struct virtq_part *p, uint16_t flag
 	d->next = next;
 }
 
-int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, unsigned in, void *token)
+int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, unsigned in,
+	      void *token)
 {
 	unsigned n = out + in, at;
 	uint16_t head = q->free;
@@ -166,7 +167,8 @@ int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, uns
 		struct virtq_part whole = { t, n * (uint32_t)sizeof(*t) };
 
 		for (unsigned i = 0; i < n; i++)
-			fill(&t[i], &parts[i], (i >= out ? DESC_WRITE : 0) | (i + 1 < n ? DESC_NEXT : 0),
+			fill(&t[i], &parts[i],
+			     (i >= out ? DESC_WRITE : 0) | (i + 1 < n ? DESC_NEXT : 0),
 			     (uint16_t)(i + 1));
 		fill(&q->desc[head], &whole, DESC_INDIRECT, 0);
 		s->count = 1;
@@ -175,7 +177,8 @@ int virtq_add(struct virtq *q, const struct virtq_part *parts, unsigned out, uns
 		at = head;
 		for (unsigned i = 0; i < n; i++) {
 			fill(&q->desc[at], &parts[i],
-			     (i >= out ? DESC_WRITE : 0) | (i + 1 < n ? DESC_NEXT : 0), q->slots[at].next);
+			     (i >= out ? DESC_WRITE : 0) | (i + 1 < n ? DESC_NEXT : 0),
+			     q->slots[at].next);
 			if (i + 1 == n)
 				q->free = q->slots[at].next;
 			at = q->slots[at].next;
@@ -208,7 +211,8 @@ void virtq_kick(struct virtq *q)
 
 		need = (uint16_t)(now - event - 1) < (uint16_t)(now - old);
 	} else {
-		need = !(atomic_load_explicit(&q->used->flags, memory_order_relaxed) & USED_NO_NOTIFY);
+		need = !(atomic_load_explicit(&q->used->flags, memory_order_relaxed) &
+			 USED_NO_NOTIFY);
 	}
 	q->kicked = now;
 	if (need && !atomic_load_explicit(&q->dev->broken, memory_order_relaxed))
@@ -243,7 +247,10 @@ void *virtq_get(struct virtq *q, uint32_t *len)
 	}
 	s = &q->slots[id];
 	if (n > s->room) {
-		/* Bytes "written" to a buffer it only reads mean nothing; behind a buffer's end they do. */
+		/*
+		 * Bytes "written" to a buffer it only reads mean nothing; behind a
+		 * buffer's end they do.
+		 */
 		if (s->room) {
 			virtio_broken(q->dev, "used entry longer than its buffer");
 			return NULL;
@@ -268,7 +275,8 @@ void *virtq_get(struct virtq *q, uint32_t *len)
 void virtq_quiet(struct virtq *q)
 {
 	if (q->event_idx)
-		atomic_store_explicit(q->used_event, (uint16_t)(q->last_used - 1), memory_order_relaxed);
+		atomic_store_explicit(q->used_event, (uint16_t)(q->last_used - 1),
+				      memory_order_relaxed);
 	else
 		atomic_store_explicit(&q->avail->flags, AVAIL_NO_INTERRUPT, memory_order_relaxed);
 }
@@ -276,10 +284,12 @@ void virtq_quiet(struct virtq *q)
 bool virtq_arm(struct virtq *q, unsigned after)
 {
 	if (q->event_idx)
-		atomic_store_explicit(q->used_event, (uint16_t)(q->last_used + after), memory_order_relaxed);
+		atomic_store_explicit(q->used_event, (uint16_t)(q->last_used + after),
+				      memory_order_relaxed);
 	else
 		atomic_store_explicit(&q->avail->flags, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	return (uint16_t)(atomic_load_explicit(&q->used->idx, memory_order_acquire) - q->last_used) <= after ||
+	return (uint16_t)(atomic_load_explicit(&q->used->idx, memory_order_acquire) -
+			  q->last_used) <= after ||
 	       atomic_load_explicit(&q->dev->broken, memory_order_relaxed);
 }

@@ -10,7 +10,8 @@
 
 /**
  * console_write - put bytes out on the console, unchanged (no CR added)
- * Context: thread; may sleep while the transmitter is busy.  Never fails: without a console they are dropped.
+ * Context: thread; may sleep while the transmitter is busy.  Never fails: without a console they
+ * are dropped.
  */
 void console_write(const char *s, size_t n);
 
@@ -21,7 +22,8 @@ void console_write(const char *s, size_t n);
  *
  * Adds the common fields preset, cpus, machine, commit where they are missing,
  * and the newline.  Text that is no JSON object passes as it is.
- * Context: thread, may sleep.  Return: 0, -EINVAL (longer than a record may be, or holds a newline).
+ * Context: thread, may sleep.  Return: 0, -EINVAL (longer than a record may be, or holds a
+ * newline).
  */
 int records_write(const char *s, size_t n);
 #define RECORD_MAX 4000 /* bytes */

@@ -14,7 +14,8 @@
 
 static char crash_name[32];
 PARAM_STRING("fail.crash", crash_name, PARAM_RO,
-	     "crash at the end of start-up: null, stack, text, exec, divide or panic, then perhaps @CPU");
+	     "crash at the end of start-up: null, stack, text, exec, divide or panic, then perhaps "
+	     "@CPU");
 
 /* Deeper than any stack; the array keeps the compiler from making a loop of it. */
 static __noinline unsigned overflow(volatile unsigned char *above, unsigned depth)
@@ -29,7 +30,8 @@ static __noinline unsigned overflow(volatile unsigned char *above, unsigned dept
 
 static void write_null(void)
 {
-	static volatile uintptr_t address = 16; /* not a constant to the compiler, which would object */
+	/* not a constant to the compiler, which would object */
+	static volatile uintptr_t address = 16;
 
 	*(volatile int *)address = 1;
 }

@@ -128,8 +128,8 @@ static void set_name(const char *filename)
 }
 
 /* The point of no return is behind us: the new image takes force. */
-static void enter_image(struct exec_image *image, struct file *f, const char *filename, char *cmdline,
-			size_t cmdline_len)
+static void enter_image(struct exec_image *image, struct file *f, const char *filename,
+			char *cmdline, size_t cmdline_len)
 {
 	struct process *p = current->process;
 	struct user_thread *u = current_user();
@@ -262,7 +262,8 @@ static struct file *open_program(int dirfd, char *path, unsigned flags)
 	struct file *f;
 
 	if (path[0])
-		return do_open(dirfd, path, O_RDONLY | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0);
+		return do_open(dirfd, path,
+			       O_RDONLY | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0), 0);
 	if (!(flags & AT_EMPTY_PATH))
 		return ERR_PTR(-ENOENT);
 	f = fget(dirfd);
@@ -366,7 +367,8 @@ static void init_entry(void *arg)
 		for (unsigned i = 0; i < ARRAY_SIZE(defaults) && err == -ENOENT; i++)
 			err = exec_init(defaults[i]);
 		if (err)
-			panic("no init could be run: /init, /sbin/init and /bin/sh were tried (error %d)",
+			panic("no init could be run: /init, /sbin/init and /bin/sh were tried "
+			      "(error %d)",
 			      -err);
 	}
 	enter_user(user_regs(current));

@@ -72,7 +72,8 @@ static int add_user(struct exec_args *a, uintptr_t s)
 		int err;
 
 		if (room) {
-			n = strncpy_from_user(a->buf + a->len + done, (const char *)(s + done), room);
+			n = strncpy_from_user(a->buf + a->len + done, (const char *)(s + done),
+					      room);
 			if (n >= 0) {
 				done += (size_t)n + 1;
 				if (done > STRING_MAX)

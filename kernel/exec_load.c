@@ -104,7 +104,8 @@ static int map_segment(struct vm_space *space, struct file *f, const struct elf_
 	long r;
 
 	if (s->filesz) {
-		r = vm_map(space, start, mapped - start, flags, f, ALIGN_DOWN(s->offset, PAGE_SIZE));
+		r = vm_map(space, start, mapped - start, flags, f,
+			   ALIGN_DOWN(s->offset, PAGE_SIZE));
 		if (r < 0)
 			return (int)r;
 	}
@@ -122,7 +123,8 @@ static int map_segment(struct vm_space *space, struct file *f, const struct elf_
 	return 0;
 }
 
-static int map_image(struct vm_space *space, struct file *f, const struct elf_image *elf, uintptr_t bias)
+static int map_image(struct vm_space *space, struct file *f, const struct elf_image *elf,
+		     uintptr_t bias)
 {
 	for (unsigned i = 0; i < elf->nr_segments; i++) {
 		int err = map_segment(space, f, &elf->segment[i], bias);
@@ -146,8 +148,8 @@ int exec_check_file(struct file *f)
 	return 0;
 }
 
-static __noinline int load_interp(struct file *program, const char *name, const struct elf_image *elf,
-		       struct exec_image *image)
+static __noinline int load_interp(struct file *program, const char *name,
+				  const struct elf_image *elf, struct exec_image *image)
 {
 	struct elf_image interp;
 	char path[257] = { 0 };
@@ -218,10 +220,26 @@ fail:
 }
 
 enum {
-	AT_NULL = 0, AT_PHDR = 3, AT_PHENT = 4, AT_PHNUM = 5, AT_PAGESZ = 6, AT_BASE = 7, AT_FLAGS = 8,
-	AT_ENTRY = 9, AT_UID = 11, AT_EUID = 12, AT_GID = 13, AT_EGID = 14, AT_PLATFORM = 15,
-	AT_HWCAP = 16, AT_CLKTCK = 17, AT_SECURE = 23, AT_RANDOM = 25, AT_HWCAP2 = 26,
-	AT_EXECFN = 31, AT_MINSIGSTKSZ = 51,
+	AT_NULL = 0,
+	AT_PHDR = 3,
+	AT_PHENT = 4,
+	AT_PHNUM = 5,
+	AT_PAGESZ = 6,
+	AT_BASE = 7,
+	AT_FLAGS = 8,
+	AT_ENTRY = 9,
+	AT_UID = 11,
+	AT_EUID = 12,
+	AT_GID = 13,
+	AT_EGID = 14,
+	AT_PLATFORM = 15,
+	AT_HWCAP = 16,
+	AT_CLKTCK = 17,
+	AT_SECURE = 23,
+	AT_RANDOM = 25,
+	AT_HWCAP2 = 26,
+	AT_EXECFN = 31,
+	AT_MINSIGSTKSZ = 51,
 };
 #define MAX_AUXV 24
 

@@ -166,7 +166,8 @@ static bool notify_parent(struct process *p, struct sigqueue_entry *e)
 }
 
 /* A group whose last outside parent went: its stopped members would wait for ever. */
-static void kill_if_orphaned(pid_t pgid, const struct process *leaving, const struct process *was_outside)
+static void kill_if_orphaned(pid_t pgid, const struct process *leaving,
+			     const struct process *was_outside)
 {
 	struct list_head *g = pid_group(pgid);
 	bool stopped = false;

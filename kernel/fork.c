@@ -327,8 +327,9 @@ static long do_clone(const struct clone *c)
 	if (p != me && (c->flags & CLONE_VFORK)) {
 		/* Killed: we go, the child keeps its own hold on the memory. */
 		freezer_count(true);
-		(void)wait_event_killable(&me->child_wait,
-					  atomic_load_explicit(&p->vfork_done, memory_order_acquire));
+		(void)wait_event_killable(
+			&me->child_wait,
+			atomic_load_explicit(&p->vfork_done, memory_order_acquire));
 		freezer_count(false);
 		process_put(p);
 	}

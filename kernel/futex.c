@@ -301,8 +301,8 @@ static int wake_op_word(uint32_t __user *addr, uint32_t op, bool *wake2)
 	}
 }
 
-static long futex_wake_op(uint32_t __user *addr, uint32_t __user *addr2, bool private, int nr, int nr2,
-			  uint32_t op)
+static long futex_wake_op(uint32_t __user *addr, uint32_t __user *addr2, bool private, int nr,
+			  int nr2, uint32_t op)
 {
 	struct futex_key k, k2;
 	struct futex_bucket *a, *b;

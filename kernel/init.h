@@ -20,7 +20,8 @@ void arch_init_cpu(void);        /* this CPU's tables, registers; per-CPU area *
 void arch_init_copy(void);       /* measures the copy routines; pages are there */
 void arch_init_interrupts(void); /* controllers */
 void arch_init_clock(void);      /* clock_ns() true from here */
-void arch_init_smp(void);        /* other CPUs up to the point where they wait for arch_release_cpus() */
+/* other CPUs up to the point where they wait for arch_release_cpus() */
+void arch_init_smp(void);
 void arch_release_cpus(void);    /* nr_cpus is final; the others enter the scheduler */
 void arch_init_devices(void);    /* interrupt-driven console, PCI list; thread context */
 

@@ -42,7 +42,8 @@ enum { NODE_WAITING, NODE_HALTED, NODE_WOKEN, NODE_GRANTED };
 #define NODE(w) ((struct lock_node *)((w) & ~BITS))
 
 struct lock_node {
-	struct lock_node *next; /* older waiter in the word's stack; younger one in the sorted list */
+	/* older waiter in the word's stack; younger one in the sorted list */
+	struct lock_node *next;
 	_Atomic int state;
 	unsigned cpu;
 	bool woken; /* holder only: state has been WOKEN */

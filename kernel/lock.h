@@ -35,7 +35,8 @@ struct spinlock {
 	_Atomic(uintptr_t) word;
 	struct lock_node *head; /* sorted waiters, oldest first; only the holder touches it */
 	struct lock_node *tail; /* its last one, if there is a head */
-	const char *name;       /* constant: the class; all locks of one name have one place in the order */
+	/* constant: the class; all locks of one name have one place in the order */
+	const char *name;
 #ifdef CONFIG_DEBUG
 	_Atomic uint32_t class; /* index of the class, 0: not looked up yet */
 	_Atomic(struct thread *) owner;
@@ -66,7 +67,8 @@ static __always_inline bool spin_take(struct spinlock *l)
 #ifdef CONFIG_DEBUG
 void spin_init(struct spinlock *l, const char *name);
 void spin_lock(struct spinlock *l);
-void spin_lock_nested(struct spinlock *l); /* a second lock of a class already held: parent, then child */
+/* a second lock of a class already held: parent, then child */
+void spin_lock_nested(struct spinlock *l);
 bool spin_trylock(struct spinlock *l);
 void spin_unlock(struct spinlock *l);
 #else

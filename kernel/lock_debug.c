@@ -120,19 +120,22 @@ static void check(const void *lock, unsigned c, bool nested)
 		if (a == c) {
 			if (!nested)
 				warn_at(__FILE__, __LINE__,
-					"lock order: two locks of class %s without nesting", name_of(c));
+					"lock order: two locks of class %s without nesting",
+					name_of(c));
 			continue;
 		}
 		if (has_edge(a, c))
 			continue;
 		if (leads_to(c, a))
-			warn_at(__FILE__, __LINE__, "lock order: %s taken under %s, elsewhere the other way",
+			warn_at(__FILE__, __LINE__,
+				"lock order: %s taken under %s, elsewhere the other way",
 				name_of(c), name_of(a));
 		atomic_fetch_or_explicit(&edges[a][c / 64], 1ULL << (c % 64), memory_order_relaxed);
 	}
 }
 
-unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache, bool nested)
+unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache,
+			    bool nested)
 {
 	unsigned c = lock_debug_class(name, cache);
 
@@ -160,7 +163,8 @@ void lock_debug_release(const void *lock, const char *name)
 		i--;
 	if (!i) {
 		if (h->depth <= MAX_HELD)
-			panic("thread %s releases %s without holding it", thread_name(current), name);
+			panic("thread %s releases %s without holding it", thread_name(current),
+			      name);
 		h->depth--;
 		return;
 	}
@@ -179,7 +183,8 @@ void lock_debug_dump(void)
 
 		for (unsigned b = 1; b < MAX_CLASSES; b++)
 			if (has_edge(a, b) && n < sizeof(text) - 30)
-				n += (size_t)scnprintf(text + n, sizeof(text) - n, " %s,", name_of(b));
+				n += (size_t)scnprintf(text + n, sizeof(text) - n, " %s,",
+						       name_of(b));
 		if (n)
 			pr_info("lock order: %s ->%s", name_of(a), text);
 	}
@@ -254,6 +259,7 @@ void might_sleep_at(const char *file, int line)
 		return;
 	if (t->spin_depth || t->rcu_depth || !irqs_enabled())
 		panic("%s:%d: may sleep with %d spinlocks, RCU depth %d, interrupts %s (thread %s)",
-		      file, line, t->spin_depth, t->rcu_depth, irqs_enabled() ? "on" : "off", t->name);
+		      file, line, t->spin_depth, t->rcu_depth, irqs_enabled() ? "on" : "off",
+		      t->name);
 }
 #endif

@@ -8,7 +8,8 @@
 
 #ifdef CONFIG_DEBUG
 /* Checks the order before waiting.  Return: the class, for lock_debug_acquired(). */
-unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache, bool nested);
+unsigned lock_debug_acquire(const void *lock, const char *name, _Atomic uint32_t *cache,
+			    bool nested);
 void lock_debug_acquired(const void *lock, unsigned class);
 void lock_debug_release(const void *lock, const char *name);
 size_t lock_debug_thread_size(void); /* bytes of thread->held */

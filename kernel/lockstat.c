@@ -69,7 +69,8 @@ const char *lock_class_name(unsigned class)
 {
 	if (class == LOCK_CLASSES - 1)
 		return "(others)";
-	return class < LOCK_CLASSES ? atomic_load_explicit(&classes[class], memory_order_acquire) : NULL;
+	return class < LOCK_CLASSES ? atomic_load_explicit(&classes[class], memory_order_acquire)
+				    : NULL;
 }
 
 static void note(struct lock_times *t, uint64_t ns)

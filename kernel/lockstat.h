@@ -37,7 +37,10 @@ struct lock_sites {
 };
 DECLARE_PER_CPU(struct lock_sites, lock_sites);
 
-/* The number of the class with this name, which stays (a new one if there is none yet).  Context: any. */
+/*
+ * The number of the class with this name, which stays (a new one if there is none
+ * yet).  Context: any.
+ */
 unsigned lock_class(const char *name);
 /* NULL: there are not so many classes. */
 const char *lock_class_name(unsigned class);

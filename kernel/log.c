@@ -42,7 +42,8 @@ static _Atomic(struct log_sink *) sinks;
 _Atomic bool log_panicking;
 
 static unsigned console_level = LOG_DEBUG;
-PARAM_UINT("log.level", console_level, 0, 7, PARAM_RW, "most talkative level that goes to the consoles");
+PARAM_UINT("log.level", console_level, 0, 7, PARAM_RW,
+	   "most talkative level that goes to the consoles");
 
 static struct line *slot_of(uint64_t ticket)
 {
@@ -55,7 +56,9 @@ static size_t format_line(const struct line *l, char *buf, size_t n)
 	return (size_t)scnprintf(buf, n, "[%4llu.%06llu] cpu%u: %s%.*s\n",
 				 (unsigned long long)(l->when / NSEC_PER_SEC),
 				 (unsigned long long)(l->when % NSEC_PER_SEC / 1000), l->cpu,
-				 l->level == LOG_ERR ? "error: " : l->level == LOG_WARN ? "warning: " : "",
+				 l->level == LOG_ERR	? "error: "
+				 : l->level == LOG_WARN ? "warning: "
+							: "",
 				 (int)l->len, l->text);
 }
 
@@ -77,7 +80,8 @@ static enum slot_state read_slot(uint64_t t, struct line *out)
 	out->len = l->len;
 	memcpy(out->text, l->text, LINE_BYTES);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&l->seq, memory_order_relaxed) == seq ? SLOT_COMPLETE : SLOT_GONE;
+	return atomic_load_explicit(&l->seq, memory_order_relaxed) == seq ? SLOT_COMPLETE
+									  : SLOT_GONE;
 }
 
 static void to_sinks(const char *s, size_t n)
@@ -130,8 +134,8 @@ void log_printf(enum log_level level, const char *fmt, ...)
 			atomic_fetch_add_explicit(&nr_lost, 1, memory_order_relaxed);
 			return;
 		}
-	} while (!atomic_compare_exchange_weak_explicit(&l->seq, &seq, 2 * t + 1, memory_order_acq_rel,
-							memory_order_acquire));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&l->seq, &seq, 2 * t + 1, memory_order_acq_rel, memory_order_acquire));
 	l->when = clock_ns();
 	l->cpu = (uint16_t)cpu_id();
 	l->level = (uint8_t)level;
@@ -198,7 +202,8 @@ size_t log_read(uint64_t *seq, char *buf, size_t len)
 		if (st == SLOT_COMPLETE) {
 			n = format_line(&l, text, sizeof(text));
 			if (n > len - done) {
-				if (!done && len) { /* a reader with a tiny buffer gets the start of the line */
+				/* a reader with a tiny buffer gets the start of the line */
+				if (!done && len) {
 					memcpy(buf, text, len);
 					(*seq)++;
 					return len;

@@ -44,7 +44,10 @@ struct init_step {
 	void (*fn)(void);
 };
 
-/* From here to the scheduler only interrupts that nobody listens to can come; locks want them on. */
+/*
+ * From here to the scheduler only interrupts that nobody listens to can come; locks
+ * want them on.
+ */
 static void interrupts_on(void)
 {
 	irq_enable();

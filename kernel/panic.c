@@ -15,7 +15,8 @@
 static const char *const panic_names[] = { "off", "halt", "reboot", NULL };
 enum { PANIC_OFF, PANIC_HALT, PANIC_REBOOT };
 static int panic_action = PANIC_OFF;
-PARAM_ENUM("panic", panic_action, panic_names, PARAM_RW, "what follows a panic: off, halt or reboot");
+PARAM_ENUM("panic", panic_action, panic_names, PARAM_RW,
+	   "what follows a panic: off, halt or reboot");
 
 static _Atomic int panic_cpu = -1;
 

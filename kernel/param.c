@@ -84,7 +84,8 @@ static int set_enum(const struct param *p, const char *value)
 			__atomic_store_n((int *)p->var, i, __ATOMIC_RELAXED);
 			return 0;
 		}
-		n += (size_t)scnprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "", p->values[i]);
+		n += (size_t)scnprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
+				       p->values[i]);
 	}
 	pr_warn("parameter %s=%s: expected one of %s", p->name, value, all);
 	return -EINVAL;
@@ -123,10 +124,12 @@ int param_get(const struct param *p, char *buf, size_t n)
 {
 	switch (p->type) {
 	case PARAM_T_UINT:
-		return scnprintf(buf, n, "%u", __atomic_load_n((unsigned *)p->var, __ATOMIC_RELAXED));
+		return scnprintf(buf, n, "%u",
+				 __atomic_load_n((unsigned *)p->var, __ATOMIC_RELAXED));
 	case PARAM_T_U64:
-		return scnprintf(buf, n, "%llu",
-				 (unsigned long long)__atomic_load_n((uint64_t *)p->var, __ATOMIC_RELAXED));
+		return scnprintf(
+			buf, n, "%llu",
+			(unsigned long long)__atomic_load_n((uint64_t *)p->var, __ATOMIC_RELAXED));
 	case PARAM_T_BOOL:
 		return scnprintf(buf, n, "%d", __atomic_load_n((bool *)p->var, __ATOMIC_RELAXED));
 	case PARAM_T_ENUM:

@@ -18,7 +18,14 @@
 #include "kernel/types.h"
 
 enum { PARAM_RO = 0, PARAM_RW = 1 };
-enum param_type { PARAM_T_UINT, PARAM_T_U64, PARAM_T_BOOL, PARAM_T_STRING, PARAM_T_ENUM, PARAM_T_CUSTOM };
+enum param_type {
+	PARAM_T_UINT,
+	PARAM_T_U64,
+	PARAM_T_BOOL,
+	PARAM_T_STRING,
+	PARAM_T_ENUM,
+	PARAM_T_CUSTOM
+};
 
 struct param {
 	const char *name;
@@ -58,7 +65,8 @@ struct param {
 const struct param *param_first(void);
 const struct param *param_next(const struct param *p);
 const struct param *param_find(const char *name);
-int param_set(const struct param *p, const char *value); /* 0, -EINVAL, -ERANGE; logs what was expected */
+/* 0, -EINVAL, -ERANGE; logs what was expected */
+int param_set(const struct param *p, const char *value);
 int param_get(const struct param *p, char *buf, size_t n); /* bytes, without newline */
 
 /* Parses @cmdline; unknown words and bad values are logged, never fatal. */

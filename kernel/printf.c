@@ -45,7 +45,8 @@ static void put_text(struct out *o, const struct spec *s, const char *text, int 
 		pad(o, ' ', s->width - n);
 }
 
-static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned base, bool negative)
+static void put_number(struct out *o, const struct spec *s, uint64_t v, unsigned base,
+		       bool negative)
 {
 	const char *digits = s->flags & F_UPPER ? "0123456789ABCDEF" : "0123456789abcdef";
 	char tmp[24], prefix[3];
@@ -213,7 +214,8 @@ int vsnprintf(char *buf, size_t size, const char *f, va_list ap)
 			if (!text)
 				text = "(null)";
 			put_text(&o, &s, text,
-				 (int)(s.precision >= 0 ? strnlen(text, (size_t)s.precision) : strlen(text)));
+				 (int)(s.precision >= 0 ? strnlen(text, (size_t)s.precision)
+							: strlen(text)));
 			break;
 		case '%':
 			put(&o, '%');

@@ -302,7 +302,8 @@ bool pgrp_is_orphaned_locked(pid_t pgid, const struct process *ignore)
 	if (!g)
 		return false;
 	list_for_each_entry(p, g, pgrp_link) {
-		if (p == ignore || atomic_load_explicit(&p->state, memory_order_relaxed) >= PROCESS_ZOMBIE)
+		if (p == ignore ||
+		    atomic_load_explicit(&p->state, memory_order_relaxed) >= PROCESS_ZOMBIE)
 			continue;
 		/* Somebody of the session but outside the group looks after it. */
 		if (p->parent && p->parent != init_process && p->parent != ignore &&

@@ -59,7 +59,8 @@ struct process {
 	_Atomic int state;                  /* PROCESS_*; STOPPED under sighand->lock too */
 	bool did_exec;
 	bool files_shared;                  /* with another process (CLONE_FILES) */
-	bool space_shared;                  /* perhaps, with another process (CLONE_VM); nobody may reap it */
+	/* perhaps, with another process (CLONE_VM); nobody may reap it */
+	bool space_shared;
 	_Atomic bool vfork_done;            /* set once; the vfork() parent waits for it */
 
 	/* sighand->lock */
@@ -79,7 +80,10 @@ struct process {
 	struct fs_context *fs;
 	struct sighand *sighand;            /* constant for life */
 
-	/* accounting (mm/memcg_proc.c): the group at which it counts, RCU; link under memcg's lock */
+	/*
+	 * accounting (mm/memcg_proc.c): the group at which it counts, RCU; link under
+	 * memcg's lock
+	 */
 	_Atomic(struct memcg *) memcg;
 	struct list_head memcg_link;
 	_Atomic(struct memcg *) cgroup_root; /* what it sees of the tree (fs/cgroup_ns.c) */
@@ -117,7 +121,8 @@ struct user_thread {
 	_Atomic bool stopped;        /* counted in process->nr_stopped; set under sighand->lock */
 	_Atomic(struct memcg *) memcg; /* the group it is in, RCU; changed under memcg's lock */
 	struct list_head memcg_link; /* memcg's lock */
-	bool frozen;                 /* sleeps for cgroup.freeze, or as good as that; written by the thread, memcg's lock */
+	/* sleeps for cgroup.freeze, or as good as that; written by the thread, memcg's lock */
+	bool frozen;
 	struct process *tracer;      /* process_lock; NULL */
 	struct list_head trace_link; /* in its tracees; process_lock */
 	_Atomic uint8_t trace;       /* TRACE_* (kernel/ptrace.h); written under sighand->lock */

@@ -12,7 +12,10 @@ static inline bool trace_wanted(const struct user_thread *u)
 	return atomic_load_explicit(&u->trace, memory_order_relaxed) == TRACE_WANTED;
 }
 
-/* The current thread stops until its tracer lets it go.  sighand->lock is held on entry and dropped. */
+/*
+ * The current thread stops until its tracer lets it go.  sighand->lock is held on
+ * entry and dropped.
+ */
 void trace_stop(struct user_thread *u);
 /* Wait status of such a stop. */
 int trace_stop_status(void);

@@ -28,7 +28,10 @@ static inline void rcu_read_unlock(void)
 #define rcu_dereference(p)       atomic_load_explicit(&(p), memory_order_acquire)
 #define rcu_assign_pointer(p, v) atomic_store_explicit(&(p), (v), memory_order_release)
 
-/* Runs @fn(h) in thread context after all present readers are done; may not sleep in it. Context: thread. */
+/*
+ * Runs @fn(h) in thread context after all present readers are done; may not sleep in
+ * it. Context: thread.
+ */
 void call_rcu(struct rcu_head *h, void (*fn)(struct rcu_head *h));
 /* kfree() after a grace period; @h is a member of the object that begins at @obj. */
 void kfree_rcu_obj(struct rcu_head *h, void *obj);

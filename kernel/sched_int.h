@@ -24,7 +24,10 @@ static inline bool sched_is_urgent(const struct thread *t)
 
 /* This CPU, interrupts off: what others have pushed is queued.  Return: true if something came. */
 bool sched_take_inbox(struct run_queue *rq);
-/* This CPU, interrupts off before and after.  Halts until something is in the queue or the inbox. */
+/*
+ * This CPU, interrupts off before and after.  Halts until something is in the queue or
+ * the inbox.
+ */
 void sched_wait_for_work(struct run_queue *rq);
 
 /* This CPU, interrupts off: @t waits for its turn here. */

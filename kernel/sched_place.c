@@ -159,7 +159,8 @@ void sched_enqueue(struct thread *t)
 	}
 	if (urgent || on_cpu) {
 		claimed = claim_idle(last);
-	} else if (t->pull) { /* before "near": who left it set would be picked and put back for ever */
+	} else if (t->pull) { /* before "near": who left it set would be picked and put back for
+				 ever */
 		cpu = sched_allowed_on(t, t->pull - 1) ? t->pull - 1 : first_allowed(t);
 		t->pull = 0;
 		near = false;

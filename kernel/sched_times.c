@@ -18,7 +18,8 @@ void sched_cpu_times(unsigned cpu, struct cpu_times *out)
 	    now > atomic_load_explicit(&idle->started_at, memory_order_relaxed))
 		idle_ns += now - atomic_load_explicit(&idle->started_at, memory_order_relaxed);
 	out->idle_ns = min(idle_ns, now);
-	out->user_ns = min(atomic_load_explicit(&rq->user_ns, memory_order_relaxed), now - out->idle_ns);
+	out->user_ns =
+		min(atomic_load_explicit(&rq->user_ns, memory_order_relaxed), now - out->idle_ns);
 	out->system_ns = now - out->idle_ns - out->user_ns;
 	out->switches = atomic_load_explicit(&rq->switches, memory_order_relaxed);
 	out->wakeups = atomic_load_explicit(&rq->wakeups, memory_order_relaxed);

@@ -58,8 +58,10 @@ struct sigaction_k {
 /* Sets of signals. */
 #define SIGSET(a)          SIG_BIT(a)
 #define SIGSET_UNBLOCKABLE (SIG_BIT(SIGKILL) | SIG_BIT(SIGSTOP))
-#define SIGSET_STOP        (SIG_BIT(SIGSTOP) | SIG_BIT(SIGTSTP) | SIG_BIT(SIGTTIN) | SIG_BIT(SIGTTOU))
-#define SIGSET_IGNORE      (SIG_BIT(SIGCHLD) | SIG_BIT(SIGCONT) | SIG_BIT(SIGURG) | SIG_BIT(SIGWINCH))
+#define SIGSET_STOP                                                                                \
+	(SIG_BIT(SIGSTOP) | SIG_BIT(SIGTSTP) | SIG_BIT(SIGTTIN) | SIG_BIT(SIGTTOU))
+#define SIGSET_IGNORE                                                                              \
+	(SIG_BIT(SIGCHLD) | SIG_BIT(SIGCONT) | SIG_BIT(SIGURG) | SIG_BIT(SIGWINCH))
 #define SIGSET_CORE                                                                                \
 	(SIG_BIT(SIGQUIT) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGABRT) |                \
 	 SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGXCPU) |                 \
@@ -84,7 +86,8 @@ void signal_init(void);
 
 /* kernel/sigqueue.c: the queues alone; sighand->lock held unless said otherwise. */
 void sigqueue_init(struct sigqueue *q);
-void sigqueue_flush(struct sighand *h, struct sigqueue *q, uint64_t mask); /* forget these signals */
+/* forget these signals */
+void sigqueue_flush(struct sighand *h, struct sigqueue *q, uint64_t mask);
 /* Takes the next signal of @q that is not in @blocked: number, or 0. */
 int sigqueue_take(struct sighand *h, struct sigqueue *q, uint64_t blocked, struct siginfo_k *out);
 /* Adds; @e (may be NULL: no details) belongs to the queue or is freed. */

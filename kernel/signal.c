@@ -73,7 +73,8 @@ void signal_recalc(struct user_thread *u)
 {
 	struct process *p = u->process;
 	uint64_t pending = (u->pending.mask | p->pending.mask) & ~u->blocked;
-	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(u) || trace_wanted(u) ||
+	bool work = pending || p->group_exit || p->cont_notify || freezer_wants(u) ||
+		    trace_wanted(u) ||
 		    (p->stop_sig && !atomic_load_explicit(&u->stopped, memory_order_relaxed));
 
 	if (work)
@@ -162,8 +163,9 @@ static struct user_thread *signal_taker(const struct process *p, const struct us
 {
 	if (u)
 		return (struct user_thread *)u;
-	return list_empty(&p->threads) ? NULL
-				       : list_first_entry(&p->threads, struct user_thread, group_link);
+	return list_empty(&p->threads)
+		       ? NULL
+		       : list_first_entry(&p->threads, struct user_thread, group_link);
 }
 
 /* Would it end the process at once, without a core and with nobody to catch or block it? */
@@ -357,7 +359,8 @@ void signal_masks(struct process *p, struct signal_masks *out)
 	memset(out, 0, sizeof(*out));
 	spin_lock(&h->lock);
 	if (!list_empty(&p->threads)) {
-		struct user_thread *u = list_first_entry(&p->threads, struct user_thread, group_link);
+		struct user_thread *u =
+			list_first_entry(&p->threads, struct user_thread, group_link);
 
 		out->pending = u->pending.mask;
 		out->blocked = u->blocked;

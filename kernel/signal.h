@@ -56,7 +56,13 @@ struct siginfo_k {
 	int32_t signo, err, code, pad;
 	union {
 		struct { int32_t pid; uint32_t uid; uint64_t value; } rt;  /* kill, sigqueue */
-		struct { int32_t pid; uint32_t uid; int32_t status; int32_t pad; int64_t utime, stime; } chld;
+		struct {
+			int32_t pid;
+			uint32_t uid;
+			int32_t status;
+			int32_t pad;
+			int64_t utime, stime;
+		} chld;
 		struct { uint64_t addr; int16_t lsb; } fault;
 		struct { int32_t tid, overrun; uint64_t value; } timer;
 		uint64_t raw[4];

@@ -34,7 +34,8 @@ static void log_fault(int sig, uintptr_t addr, const struct regs *r)
 	if (atomic_fetch_add_explicit(&lines, 1, memory_order_relaxed) >= FAULT_LINES_PER_SECOND)
 		return;
 	pr_info("%s[%d]: signal %d, address %lx, ip %lx, sp %lx\n", current->process->name,
-		current->tid, sig, (unsigned long)addr, (unsigned long)r->rip, (unsigned long)r->rsp);
+		current->tid, sig, (unsigned long)addr, (unsigned long)r->rip,
+		(unsigned long)r->rsp);
 }
 
 void signal_fault(int sig, int code, uintptr_t addr)

@@ -112,7 +112,8 @@ static uint64_t time_left(struct timer *t)
 }
 
 /* Arms ITIMER_REAL; the old setting in @old_value and @old_interval. */
-static int itimer_set(uint64_t value, uint64_t interval, uint64_t *old_value, uint64_t *old_interval)
+static int itimer_set(uint64_t value, uint64_t interval, uint64_t *old_value,
+		      uint64_t *old_interval)
 {
 	struct process *p = current->process;
 	struct itimer *it;
@@ -168,7 +169,8 @@ SYSCALL(getitimer, int which, struct itimerval_k __user *out)
 		return -EINVAL;
 	if (it && which == ITIMER_REAL) {
 		v.value = timeval_from_ns(time_left(&it->timer));
-		v.interval = timeval_from_ns(atomic_load_explicit(&it->interval, memory_order_relaxed));
+		v.interval =
+			timeval_from_ns(atomic_load_explicit(&it->interval, memory_order_relaxed));
 	} else if (it) {
 		v.value = timeval_from_ns(it->idle[which - 1][0]);
 		v.interval = timeval_from_ns(it->idle[which - 1][1]);
@@ -223,7 +225,8 @@ static void posix_fire(struct timer *t)
 		pt->value = next_due(pt->value, pt->interval, now, &missed);
 		timer_set(t, pt->value);
 	}
-	atomic_store_explicit(&pt->overrun, (int)min(missed, (uint64_t)INT_MAX), memory_order_relaxed);
+	atomic_store_explicit(&pt->overrun, (int)min(missed, (uint64_t)INT_MAX),
+			      memory_order_relaxed);
 	if (pt->notify == SIGEV_NONE)
 		return;
 	info.timer.tid = pt->id;

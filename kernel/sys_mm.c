@@ -94,7 +94,8 @@ SYSCALL(munmap, uintptr_t addr, size_t len)
 
 SYSCALL(mprotect, uintptr_t addr, size_t len, unsigned long prot)
 {
-	if (prot & ~(unsigned long)(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP))
+	if (prot &
+	    ~(unsigned long)(PROT_READ | PROT_WRITE | PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP))
 		return -EINVAL;
 	if (addr & (PAGE_SIZE - 1))
 		return -EINVAL;
@@ -176,7 +177,8 @@ static long lock_range(uintptr_t addr, size_t len, bool lock)
 	if (len + head < len)
 		return -EINVAL;
 	r = check_range(addr, len ? len + head : 0, -ENOMEM);
-	return r ? min(r, 0) : vm_lock_range(current->space, addr, ALIGN_UP(len + head, PAGE_SIZE), lock);
+	return r ? min(r, 0)
+		 : vm_lock_range(current->space, addr, ALIGN_UP(len + head, PAGE_SIZE), lock);
 }
 
 SYSCALL(mlock, uintptr_t addr, size_t len)

@@ -97,7 +97,8 @@ SYSCALL(getrusage, int who, struct rusage_k __user *out)
 		break;
 	case RUSAGE_THREAD:
 		thread_times(current, &user, &system);
-		ru.nvcsw = (int64_t)atomic_load_explicit(&current->nr_switches, memory_order_relaxed);
+		ru.nvcsw =
+			(int64_t)atomic_load_explicit(&current->nr_switches, memory_order_relaxed);
 		break;
 	default:
 		return -EINVAL;

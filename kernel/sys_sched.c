@@ -48,7 +48,8 @@ SYSCALL(sched_getaffinity, int tid, unsigned len, uint64_t __user *mask)
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	for_each_cpu(c)
-		m[c / 64] |= __atomic_load_n(&t->affinity[c / 64], __ATOMIC_RELAXED) & 1ULL << (c % 64);
+		m[c / 64] |=
+			__atomic_load_n(&t->affinity[c / 64], __ATOMIC_RELAXED) & 1ULL << (c % 64);
 	thread_put(t);
 	err = copy_to_user(mask, m, need);
 	return err ? err : (long)need;
@@ -218,7 +219,9 @@ static int nice_walk(struct nice_walk *w)
 	if (w->which < PRIO_PROCESS || w->which > PRIO_USER)
 		return -EINVAL;
 	if (!w->id)
-		w->id = w->which == PRIO_PROCESS ? me->pid : w->which == PRIO_PGRP ? me->pgid : (pid_t)me->uid;
+		w->id = w->which == PRIO_PROCESS ? me->pid
+			: w->which == PRIO_PGRP	 ? me->pgid
+						 : (pid_t)me->uid;
 	else if (w->which == PRIO_PROCESS && (t = thread_find_get(w->id))) {
 		/* The thread of a process stands for all of it. */
 		if (t->process)

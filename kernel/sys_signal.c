@@ -390,7 +390,8 @@ SYSCALL(tkill, int tid, int sig)
 }
 
 /* A program's own siginfo: it may not pretend to be the kernel or kill(), except to itself. */
-static int get_info(struct siginfo_k *info, const struct siginfo_k __user *uinfo, int sig, bool self)
+static int get_info(struct siginfo_k *info, const struct siginfo_k __user *uinfo, int sig,
+		    bool self)
 {
 	if (copy_from_user(info, uinfo, sizeof(*info)))
 		return -EFAULT;

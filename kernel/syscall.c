@@ -66,7 +66,8 @@ static __noinline void log_unknown(unsigned long nr)
 
 	if (!is_new || n > MAX_UNKNOWN - 1)
 		return;
-	pr_info("%s: system call %lu (%s) is not there\n", p->name, nr, call ? call : "no such number");
+	pr_info("%s: system call %lu (%s) is not there\n", p->name, nr,
+		call ? call : "no such number");
 	if (n == MAX_UNKNOWN - 1)
 		pr_info("further missing system calls are not logged\n");
 }

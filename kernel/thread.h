@@ -83,7 +83,8 @@ struct thread {
 	_Atomic uint64_t started_at; /* [a] clock_ns() when last switched to; written by its CPU */
 	_Atomic uint64_t nr_switches, nr_migrations;
 	_Atomic uint64_t turn_ns;  /* [a] how long its turns last, lately; written by its CPU */
-	bool wakes_near;           /* [c] it sleeps soon: whom it wakes may run here (sched_place.c) */
+	/* [c] it sleeps soon: whom it wakes may run here (sched_place.c) */
+	bool wakes_near;
 	uint32_t pull;             /* whoever queues it: move it to CPU pull - 1 (sched_place.c) */
 	uint32_t far;              /* its waker: wake-ups in a row that another CPU wanted it for */
 	uint64_t affinity[MAX_CPUS / 64]; /* [a, word-wise] allowed CPUs */
@@ -97,7 +98,8 @@ struct thread {
 	struct lock_watched watched[LOCKS_WATCHED]; /* [c] */
 	struct thread *reap_next;  /* dead: list of its CPU's reaper */
 	struct rcu_head rcu;       /* no references left */
-	_Atomic(struct perf_attach *) perf; /* events on it (kernel/perf/event.h); NULL nearly always */
+	/* events on it (kernel/perf/event.h); NULL nearly always */
+	_Atomic(struct perf_attach *) perf;
 	uint32_t over_high;        /* [c] pages charged above some memory.high and not paid for */
 	uint32_t high_late;        /* [c] those paid by reclaim, not yet by sleep */
 	unsigned ran_on;           /* [q] CPU that ran it last */
@@ -109,7 +111,8 @@ struct thread {
 #define THREAD_F_KTHREAD    (1u << 2)
 #define THREAD_F_PINNED     (1u << 3) /* never migrates */
 #define THREAD_F_PERF_DONE  (1u << 4) /* ends: takes no more perf events */
-#define THREAD_F_OVER_HIGH  (1u << 5) /* has charged above memory.high: pays before user mode (mm/high.c) */
+/* has charged above memory.high: pays before user mode (mm/high.c) */
+#define THREAD_F_OVER_HIGH  (1u << 5)
 #define THREAD_F_RECLAIM    (1u << 7) /* is reclaiming: allocations do not reclaim in turn */
 #define THREAD_F_MEMSTALL   (1u << 6) /* loses time to memory now (mm/psi.h) */
 
@@ -147,7 +150,10 @@ static inline void thread_finish_sleep(void)
 }
 /* Gives up the CPU; returns when woken (or at once if the state is RUNNABLE and none waits). */
 void schedule(void);
-/* Lets others run if somebody waits; a quiescent point for RCU.  May not be called in RCU or under spinlocks. */
+/*
+ * Lets others run if somebody waits; a quiescent point for RCU.  May not be called in
+ * RCU or under spinlocks.
+ */
 void cond_resched(void);
 void yield_cpu(void);
 
@@ -167,7 +173,8 @@ bool thread_wake_state(struct thread *t, unsigned state_mask);
 int thread_sleep_until(uint64_t deadline, bool interruptible);
 /* The same; only being killed ends it early.  Return: 0 or -EINTR. */
 int thread_sleep_killable(uint64_t deadline);
-int thread_set_affinity(struct thread *t, const uint64_t *mask, size_t words); /* -EINVAL if no CPU is left */
+/* -EINVAL if no CPU is left */
+int thread_set_affinity(struct thread *t, const uint64_t *mask, size_t words);
 
 static inline bool signal_pending(const struct thread *t)
 {

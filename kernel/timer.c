@@ -229,7 +229,10 @@ static bool dequeue(struct timer_cpu *tc, struct timer *t)
 
 void timer_set(struct timer *t, uint64_t deadline)
 {
-	/* Even, and never before @deadline: who looks at the clock when it fires must find it due. */
+	/*
+	 * Even, and never before @deadline: who looks at the clock when it fires must
+	 * find it due.
+	 */
 	uint64_t new = (min(max(deadline, (uint64_t)2), UINT64_MAX - 1) + 1) & ~1ULL;
 	struct timer_cpu *tc;
 	irqstate_t irq;
@@ -244,7 +247,10 @@ void timer_set(struct timer *t, uint64_t deadline)
 		dequeue(tc, t);
 		if (cpu == (int)cpu_id())
 			goto insert;
-		/* Where its function runs now it must stay, so that timer_cancel_sync() looks there. */
+		/*
+		 * Where its function runs now it must stay, so that
+		 * timer_cancel_sync() looks there.
+		 */
 		if (atomic_load_explicit(&tc->running, memory_order_acquire) == t)
 			goto insert;
 		spin_unlock(&tc->lock);
@@ -300,7 +306,8 @@ bool timer_cancel_sync(struct timer *t)
 
 	if (cpu < 0)
 		return false;
-	tc = &per_cpu(timer_cpu, cpu); /* for good: its function arms it again on the same CPU only */
+	/* for good: its function arms it again on the same CPU only */
+	tc = &per_cpu(timer_cpu, cpu);
 	for (;;) {
 		bool runs;
 

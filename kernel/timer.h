@@ -55,7 +55,10 @@ void timer_set(struct timer *t, uint64_t deadline);
 bool timer_disarm(struct timer *t);
 /* Return: true if it was armed.  The function may still be running elsewhere. */
 bool timer_cancel(struct timer *t);
-/* As above, and waits (sleeping) until the function is not running.  Not from the function itself. */
+/*
+ * As above, and waits (sleeping) until the function is not running.  Not from the
+ * function itself.
+ */
 bool timer_cancel_sync(struct timer *t);
 static inline bool timer_pending(const struct timer *t)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Trace points: counts and rings; see trace.h.  kernel/perf/trace_file.c is what people see of it. */
+/*
+ * Trace points: counts and rings; see trace.h.  kernel/perf/trace_file.c is what
+ * people see of it.
+ */
 #include "kernel/trace.h"
 
 #include "kernel/errno.h"

@@ -148,7 +148,8 @@ static int wait_input(struct tty *t, struct file *f, size_t want, bool *polling)
 		dl = clock_ns() + vtime * 100 * NSEC_PER_MSEC;
 	err = wait_event_interruptible_timeout(
 		&t->rd_wait,
-		tty_readable(t, need) || atomic_load_explicit(&t->hangups, memory_order_relaxed) != h,
+		tty_readable(t, need) ||
+			atomic_load_explicit(&t->hangups, memory_order_relaxed) != h,
 		dl);
 	if (err == -ETIMEDOUT)
 		return tty_readable(t, 1) ? 0 : 1;

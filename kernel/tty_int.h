@@ -96,7 +96,8 @@ struct tty {
 
 /* kernel/tty_input.c */
 void tty_input(struct tty *t, const char *s, size_t n);        /* in_lock held */
-size_t tty_take(struct tty *t, char *b, size_t n, bool *end);  /* in_lock held; @end: a line ended, read no more */
+/* in_lock held; @end: a line ended, read no more */
+size_t tty_take(struct tty *t, char *b, size_t n, bool *end);
 bool tty_readable(struct tty *t, unsigned min);                /* no lock */
 void tty_flush_input(struct tty *t);                           /* in_lock held */
 void tty_mode_changed(struct tty *t, uint32_t old_lflag);      /* in_lock held */

@@ -34,7 +34,10 @@ struct wait_queue {
 void wq_init(struct wait_queue *q, const char *name);
 void wq_add(struct wait_queue *q, struct wait_entry *e);
 void wq_remove(struct wait_queue *q, struct wait_entry *e);
-/* Wakes all non-exclusive entries and at most @nr exclusive ones (0: all). @key: poll events, or 0. */
+/*
+ * Wakes all non-exclusive entries and at most @nr exclusive ones (0: all). @key: poll
+ * events, or 0.
+ */
 void wq_wake(struct wait_queue *q, unsigned nr, unsigned long key);
 #define wake_up(q)          wq_wake(q, 0, 0)
 #define wake_up_one(q)      wq_wake(q, 1, 0)

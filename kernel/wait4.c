@@ -235,11 +235,13 @@ SYSCALL(waitid, int type, int id, struct siginfo_k __user *out, unsigned options
 	struct rusage_k ru;
 	long r;
 
-	if (options & ~(WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | __WNOTHREAD | __WALL | __WCLONE))
+	if (options & ~(WNOHANG | WUNTRACED | WEXITED | WCONTINUED | WNOWAIT | __WNOTHREAD |
+			__WALL | __WCLONE))
 		return -EINVAL;
 	if (!(options & (WEXITED | WUNTRACED | WCONTINUED)))
 		return -EINVAL;
-	if (type < P_ALL || type > P_PGID || (type == P_PID && id <= 0) || (type == P_PGID && id < 0))
+	if (type < P_ALL || type > P_PGID || (type == P_PID && id <= 0) ||
+	    (type == P_PGID && id < 0))
 		return -EINVAL;
 	if (type == P_PGID && id == 0)
 		w.id = current->process->pgid;

@@ -74,7 +74,8 @@ static inline bool addr_is_loopback(const struct ip_addr *a)
 }
 static inline bool addr_is_multicast(const struct ip_addr *a)
 {
-	return addr_is_v4(a) ? (a->b[12] & 0xf0) == 0xe0 || a->d[3] == 0xffffffffu : a->b[0] == 0xff;
+	return addr_is_v4(a) ? (a->b[12] & 0xf0) == 0xe0 || a->d[3] == 0xffffffffu
+			     : a->b[0] == 0xff;
 }
 static inline struct ip_addr addr_from_v4(const void *p)
 {
@@ -94,7 +95,8 @@ static inline struct ip_addr addr_from_v6(const void *p)
 /* How many leading bits are the same: 0 .. 128. */
 static inline unsigned addr_common_bits(const struct ip_addr *a, const struct ip_addr *b)
 {
-	uint64_t high = __builtin_bswap64(a->q[0] ^ b->q[0]), low = __builtin_bswap64(a->q[1] ^ b->q[1]);
+	uint64_t high = __builtin_bswap64(a->q[0] ^ b->q[0]),
+		 low = __builtin_bswap64(a->q[1] ^ b->q[1]);
 
 	if (high)
 		return (unsigned)__builtin_clzll(high);
@@ -118,7 +120,8 @@ unsigned addr_export_scoped(int family, const struct ip_addr *a, uint16_t port, 
 /* fe80::/10 and ff02::/16: meant for one link. */
 static inline bool addr_is_link_local(const struct ip_addr *a)
 {
-	return (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80) || (a->b[0] == 0xff && (a->b[1] & 15) == 2);
+	return (a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80) ||
+	       (a->b[0] == 0xff && (a->b[1] & 15) == 2);
 }
 /* "127.0.0.1" or "::1" into @buf (46 bytes are enough); returns @buf. */
 char *addr_format(const struct ip_addr *a, char *buf, size_t n);

@@ -30,11 +30,13 @@ static void arp_send(struct netdev *dev, uint16_t op, const uint8_t *sip, const 
 	ether_send(dev, p, to, ETHER_ARP);
 }
 
-void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac)
+void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target,
+		 const uint8_t *mac)
 {
 	static const uint8_t zero[6];
 
-	arp_send(dev, 1, src ? &src->b[12] : zero, zero, &target->b[12], mac ? mac : ether_broadcast);
+	arp_send(dev, 1, src ? &src->b[12] : zero, zero, &target->b[12],
+		 mac ? mac : ether_broadcast);
 }
 
 void arp_announce(struct netdev *dev, const struct ip_addr *a)
@@ -62,11 +64,12 @@ static void defend(struct netdev *dev, const struct ip_addr *a, const uint8_t *m
 
 	if (last && now - last < DEFEND_NS)
 		return;
-	if (!atomic_compare_exchange_strong_explicit(&last_defence, &last, now, memory_order_relaxed,
-						     memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&last_defence, &last, now,
+						     memory_order_relaxed, memory_order_relaxed))
 		return;
-	pr_warn("net: %s: %u.%u.%u.%u is also used by %02x:%02x:%02x:%02x:%02x:%02x", dev->name, a->b[12],
-		a->b[13], a->b[14], a->b[15], mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+	pr_warn("net: %s: %u.%u.%u.%u is also used by %02x:%02x:%02x:%02x:%02x:%02x", dev->name,
+		a->b[12], a->b[13], a->b[14], a->b[15], mac[0], mac[1], mac[2], mac[3], mac[4],
+		mac[5]);
 	arp_announce(dev, a);
 }
 
@@ -87,7 +90,8 @@ void arp_input(struct pbuf *p)
 	target = addr_from_v4(h + 24);
 	if ((op != 1 && op != 2) || !memcmp(mac, dev->mac, 6))
 		goto out;
-	if (src.d[3] && src.d[3] == (uint32_t)atomic_load_explicit(&conflict_with, memory_order_relaxed))
+	if (src.d[3] &&
+	    src.d[3] == (uint32_t)atomic_load_explicit(&conflict_with, memory_order_relaxed))
 		atomic_store_explicit(&conflict_with, 1ULL << 32 | src.d[3], memory_order_relaxed);
 	if (ifaddr_find(dev, &src)) {
 		defend(dev, &src, mac);
@@ -96,7 +100,8 @@ void arp_input(struct pbuf *p)
 	for_us = ifaddr_find(dev, &target) != NULL;
 	if (src.d[3] && ifaddr_on_link(dev, &src))
 		neigh_heard(dev, &src, mac,
-			    NEIGH_OVERRIDE | (op == 2 && for_us ? NEIGH_SOLICITED : 0) | (for_us && op == 1 ? NEIGH_CREATE : 0));
+			    NEIGH_OVERRIDE | (op == 2 && for_us ? NEIGH_SOLICITED : 0) |
+				    (for_us && op == 1 ? NEIGH_CREATE : 0));
 	if (op == 1 && for_us)
 		arp_send(dev, 2, &target.b[12], mac, &src.b[12], mac);
 out:

@@ -72,7 +72,8 @@ uint16_t csum_fold(uint32_t sum)
 	return (uint16_t)~sum;
 }
 
-uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len, uint8_t proto)
+uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len,
+		     uint8_t proto)
 {
 	uint64_t s = (uint64_t)src->d[3] + dst->d[3] + be32(len) + be32(proto);
 

@@ -41,7 +41,10 @@ struct sock_anc {
 	int inq;               /* bytes that can still be read */
 };
 
-/* Reads control messages of a send: 0, -EFAULT, -EINVAL, -EBADF, -ENOMEM, -ENOBUFS (too much). May sleep. */
+/*
+ * Reads control messages of a send: 0, -EFAULT, -EINVAL, -EBADF, -ENOMEM, -ENOBUFS
+ * (too much). May sleep.
+ */
 int cmsg_in(struct sock *s, struct sock_msg *m, const struct abi_msghdr *h);
 /*
  * Writes what was received along, and its length to @h; what does not fit is left out

@@ -15,9 +15,11 @@
 #include "kernel/thread.h"
 
 static char ip_param[128];
-PARAM_STRING("ip", ip_param, PARAM_RO, "addresses: client:server:gateway:netmask:host:device:autoconf, dhcp, or off");
+PARAM_STRING("ip", ip_param, PARAM_RO,
+	     "addresses: client:server:gateway:netmask:host:device:autoconf, dhcp, or off");
 static unsigned wait_ms = 1500;
-PARAM_UINT("net.wait", wait_ms, 0, 60000, PARAM_RW, "milliseconds that start-up waits for an IPv4 address, if there is a device");
+PARAM_UINT("net.wait", wait_ms, 0, 60000, PARAM_RW,
+	   "milliseconds that start-up waits for an IPv4 address, if there is a device");
 
 static struct spinlock dns_lock = SPINLOCK_INIT("dns"); /* protects dns */
 static struct {
@@ -155,7 +157,8 @@ void net_config_init(void)
 		dhcp = true;
 	} else if (!parse_v4(field[0], &a) || (field[3][0] && !parse_v4(field[3], &mask)) ||
 		   (field[2][0] && !parse_v4(field[2], &gw))) {
-		pr_warn("net: ip=%s: client:server:gateway:netmask:host:device:autoconf, dhcp, or off expected",
+		pr_warn("net: ip=%s: client:server:gateway:netmask:host:device:autoconf, dhcp, or "
+			"off expected",
 			ip_param);
 		dhcp = true;
 	} else {

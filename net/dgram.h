@@ -23,7 +23,8 @@ struct dgram_sock {
 	_Atomic int refs;
 	struct pqueue queue;       /* lock */
 	_Atomic unsigned queued;   /* packets; looked at by sleepers */
-	_Atomic uint32_t wmem;     /* bytes charged for packets on their way out; written under lock */
+	/* bytes charged for packets on their way out; written under lock */
+	_Atomic uint32_t wmem;
 	uint32_t rmem;             /* lock */
 	_Atomic uint32_t drops;    /* datagrams that found no room */
 	struct pqueue errors;      /* lock: what ICMP said, for MSG_ERRQUEUE */
@@ -51,7 +52,10 @@ bool dgram_try_get(struct dgram_sock *d);
 void dgram_queue(struct dgram_sock *d, struct pbuf *p);
 /* The next packet, dequeued unless MSG_PEEK (then a clone); NULL with *err set. */
 struct pbuf *dgram_next(struct dgram_sock *d, struct sock_msg *m, int *err);
-/* addr_import() for a destination: an AF_INET6 socket takes IPv4 addresses, too, unless IPV6_V6ONLY. */
+/*
+ * addr_import() for a destination: an AF_INET6 socket takes IPv4 addresses, too,
+ * unless IPV6_V6ONLY.
+ */
 int dgram_addr_import(const struct dgram_sock *d, const union sockaddr_any *sa, unsigned len,
 		      struct ip_addr *out, uint16_t *port);
 /* Where a datagram goes, and from which address. */
@@ -67,7 +71,10 @@ struct dgram_way {
  * addr_import() and route_lookup().
  */
 int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w);
-/* Truesize of a datagram of @head and @payload bytes behind the network header, cut as its path asks. */
+/*
+ * Truesize of a datagram of @head and @payload bytes behind the network header, cut as
+ * its path asks.
+ */
 uint32_t dgram_cost(const struct dgram_way *w, unsigned head, size_t payload);
 /**
  * dgram_pay - charge the socket for a packet on its way out, waiting for room if need be

@@ -30,7 +30,8 @@ int dgram_addr_import(const struct dgram_sock *d, const union sockaddr_any *sa, 
 		      struct ip_addr *out, uint16_t *port)
 {
 	bool udp = d->sk.protocol == IPPROTO_UDP;
-	bool v4 = d->sk.family == AF_INET || (udp && len >= sizeof(sa->family) && sa->family == AF_INET);
+	bool v4 = d->sk.family == AF_INET ||
+		  (udp && len >= sizeof(sa->family) && sa->family == AF_INET);
 	union sockaddr_any named = *sa;
 	int ret;
 
@@ -78,7 +79,8 @@ int dgram_way(struct dgram_sock *d, struct sock_msg *m, struct dgram_way *w)
 	other = !addr_is_any(&d->laddr) && addr_is_v4(&d->laddr) != addr_is_v4(&w->dst);
 	if (other && d->addr_locked)
 		return -ENETUNREACH;
-	w->src = other || addr_is_any(&d->laddr) || addr_is_multicast(&d->laddr) ? rt.src : d->laddr;
+	w->src =
+		other || addr_is_any(&d->laddr) || addr_is_multicast(&d->laddr) ? rt.src : d->laddr;
 	if ((anc->have & ANC_PKTINFO) && !addr_is_any(&anc->local)) {
 		if (addr_is_v4(&anc->local) != addr_is_v4(&w->dst) ||
 		    (!ifaddr_is_local(&anc->local) && !s->ip.freebind))

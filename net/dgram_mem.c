@@ -79,7 +79,8 @@ int dgram_pay(struct dgram_sock *d, const struct sock_msg *m, struct pbuf *p, ui
 	uint64_t deadline = nonblock ? 0 : sock_deadline(d->sk.sndtimeo);
 	unsigned tries = 0;
 
-	if (p->dev->loopback) /* the receiver's, or gone, before the call returns: never queued here */
+	/* the receiver's, or gone, before the call returns: never queued here */
+	if (p->dev->loopback)
 		return 0;
 	for (;;) {
 		uint32_t before = wmem(d), enough;
@@ -94,7 +95,8 @@ int dgram_pay(struct dgram_sock *d, const struct sock_msg *m, struct pbuf *p, ui
 		if (nonblock)
 			return -EAGAIN;
 		enough = ret == -ENOMEM ? before : sndbuf(d);
-		ret = wait_event_interruptible_timeout(&d->sk.wr, wmem(d) < enough || stopped(d), deadline);
+		ret = wait_event_interruptible_timeout(&d->sk.wr, wmem(d) < enough || stopped(d),
+						       deadline);
 		if (ret)
 			return sock_intr(ret, d->sk.sndtimeo);
 		ret = sock_take_error(&d->sk);

@@ -79,7 +79,8 @@ static bool parse(const uint8_t *m, unsigned n, const struct netdev *dev, struct
 		if (type == OPT_TYPE && len == 1)
 			l->type = v[0];
 		else if (type == OPT_MASK && len == 4)
-			l->prefix = 96 + (get_be32(v) ? 32 - (unsigned)__builtin_ctz(get_be32(v)) : 0);
+			l->prefix =
+				96 + (get_be32(v) ? 32 - (unsigned)__builtin_ctz(get_be32(v)) : 0);
 		else if (type == OPT_ROUTER && len >= 4)
 			l->router = addr_from_v4(v);
 		else if (type == OPT_SERVER && len == 4)
@@ -99,7 +100,8 @@ static bool parse(const uint8_t *m, unsigned n, const struct netdev *dev, struct
 	}
 	/* It goes into a text file. */
 	for (char *c = l->domain; *c; c++) {
-		if (!((*c | 32) >= 'a' && (*c | 32) <= 'z') && !(*c >= '0' && *c <= '9') && *c != '.' && *c != '-')
+		if (!((*c | 32) >= 'a' && (*c | 32) <= 'z') && !(*c >= '0' && *c <= '9') &&
+		    *c != '.' && *c != '-')
 			*c = 0;
 	}
 	return l->type != 0;
@@ -113,9 +115,11 @@ bool dhcp_input(struct pbuf *p)
 	struct lease l;
 	unsigned n;
 
-	if (p->proto != IPPROTO_UDP || p->end - p->th < 8 || get_be16(h + 2) != 68 || get_be16(h) != 67)
+	if (p->proto != IPPROTO_UDP || p->end - p->th < 8 || get_be16(h + 2) != 68 ||
+	    get_be16(h) != 67)
 		return false;
-	for (d = atomic_load_explicit(&clients, memory_order_acquire); d && d->dev != p->dev; d = d->next)
+	for (d = atomic_load_explicit(&clients, memory_order_acquire); d && d->dev != p->dev;
+	     d = d->next)
 		;
 	if (!d)
 		return false;
@@ -155,7 +159,8 @@ static uint8_t *put_option(uint8_t *o, uint8_t type, const void *v, uint8_t n)
 /* @type about the address @l (NULL: none yet); @renew: to the server, from our address. */
 static void send(struct dhcp *d, uint8_t type, const struct lease *l, bool renew)
 {
-	static const uint8_t wanted[] = { OPT_MASK, OPT_ROUTER, OPT_DNS, OPT_DOMAIN, OPT_MTU, OPT_LEASE, OPT_T1, OPT_T2 };
+	static const uint8_t wanted[] = { OPT_MASK, OPT_ROUTER, OPT_DNS, OPT_DOMAIN,
+					  OPT_MTU,  OPT_LEASE,	OPT_T1,	 OPT_T2 };
 	uint8_t m[DHCP_LEN], id[7] = { 1 }, *o = m + 240, *h;
 	struct pbuf *p = pbuf_alloc(56);
 	uint16_t sum;
@@ -214,7 +219,8 @@ static bool link_came(struct dhcp *d, bool seen)
 
 void dhcp_link_up(struct netdev *dev)
 {
-	for (struct dhcp *d = atomic_load_explicit(&clients, memory_order_acquire); d; d = d->next) {
+	for (struct dhcp *d = atomic_load_explicit(&clients, memory_order_acquire); d;
+	     d = d->next) {
 		if (d->dev != dev)
 			continue;
 		atomic_store_explicit(&d->link_up, true, memory_order_release);
@@ -223,8 +229,8 @@ void dhcp_link_up(struct netdev *dev)
 }
 
 /* Sends and waits until @deadline for an answer of the types in @mask. */
-static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew, uint64_t wait, unsigned mask,
-		struct lease *out)
+static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew, uint64_t wait,
+		unsigned mask, struct lease *out)
 {
 	uint64_t deadline = clock_ns() + wait;
 	bool got = false;
@@ -234,7 +240,8 @@ static bool ask(struct dhcp *d, uint8_t type, const struct lease *l, bool renew,
 	send(d, type, l, renew);
 	while (!got && clock_ns() < deadline && !link_came(d, false)) {
 		thread_prepare_sleep(THREAD_UNINTERRUPTIBLE);
-		if (!atomic_load_explicit(&d->answered, memory_order_acquire) && !link_came(d, false))
+		if (!atomic_load_explicit(&d->answered, memory_order_acquire) &&
+		    !link_came(d, false))
 			schedule_until(deadline);
 		thread_finish_sleep();
 		if (!atomic_load_explicit(&d->answered, memory_order_acquire))
@@ -275,8 +282,8 @@ static void configure(struct dhcp *d)
 	default_route(d, true);
 	net_set_dns(l->dns, l->nr_dns, l->domain);
 	arp_announce(d->dev, &l->addr);
-	pr_info("net: %s: %u.%u.%u.%u/%u, router %u.%u.%u.%u, lease %u s", d->dev->name, b[0], b[1], b[2],
-		b[3], l->prefix - 96, g[0], g[1], g[2], g[3], l->lease);
+	pr_info("net: %s: %u.%u.%u.%u/%u, router %u.%u.%u.%u, lease %u s", d->dev->name, b[0], b[1],
+		b[2], b[3], l->prefix - 96, g[0], g[1], g[2], g[3], l->lease);
 }
 
 static void unconfigure(struct dhcp *d)
@@ -315,9 +322,11 @@ static void acquire(struct dhcp *d)
 		}
 		if (!ask(d, DISCOVER, NULL, false, wait, 1u << OFFER, &offer))
 			continue;
-		if (addr_is_any(&offer.addr) || addr_is_multicast(&offer.addr) || addr_is_loopback(&offer.addr))
+		if (addr_is_any(&offer.addr) || addr_is_multicast(&offer.addr) ||
+		    addr_is_loopback(&offer.addr))
 			continue;
-		if (!ask(d, REQUEST, &offer, false, 4 * NSEC_PER_SEC, 1u << ACK | 1u << NAK, &l) || l.type != ACK)
+		if (!ask(d, REQUEST, &offer, false, 4 * NSEC_PER_SEC, 1u << ACK | 1u << NAK, &l) ||
+		    l.type != ACK)
 			continue;
 		if (l.prefix < 97)
 			l.prefix = 120;
@@ -360,7 +369,8 @@ static void hold(struct dhcp *d)
 			 * Is this still the network that the lease is from?  Without an
 			 * answer it stays ours (RFC 2131 section 3.2).
 			 */
-			if (ask(d, REQUEST, &d->bound, true, 4 * NSEC_PER_SEC, 1u << ACK | 1u << NAK, &l))
+			if (ask(d, REQUEST, &d->bound, true, 4 * NSEC_PER_SEC,
+				1u << ACK | 1u << NAK, &l))
 				break;
 		}
 		while (!l.type && clock_ns() < end) {
@@ -393,7 +403,10 @@ static void dhcp_thread(void *arg)
 		from = clock_ns();
 		configure(d);
 		hold(d);
-		/* A server that takes back what it gives has not more of us than one that gives little. */
+		/*
+		 * A server that takes back what it gives has not more of us than one
+		 * that gives little.
+		 */
 		sleep_s(d, from, LEASE_LEAST);
 	}
 }

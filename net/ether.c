@@ -154,11 +154,12 @@ static bool mergeable(const struct pbuf *a, const struct pbuf *b, unsigned mss)
 	const uint8_t *x = a->head + a->th, *y = b->head + b->th;
 	unsigned hlen = a->end - a->th;
 
-	return a->len && b->len && mss && a->len % mss == 0 && b->len <= mss && b->end - b->th == hlen &&
-	       a->flags == b->flags && (a->flags & PB_CSUM_PARTIAL) && a->len + b->len + hlen <= 65000 &&
-	       !memcmp(x, y, 4) && get_be32(x + 4) + a->len == get_be32(y + 4) &&
-	       !memcmp(x + 8, y + 8, 5) && (x[13] & ~0x08) == 0x10 && (y[13] & ~0x09) == 0x10 &&
-	       !memcmp(x + 14, y + 14, 2) && !memcmp(x + 18, y + 18, hlen - 18);
+	return a->len && b->len && mss && a->len % mss == 0 && b->len <= mss &&
+	       b->end - b->th == hlen && a->flags == b->flags && (a->flags & PB_CSUM_PARTIAL) &&
+	       a->len + b->len + hlen <= 65000 && !memcmp(x, y, 4) &&
+	       get_be32(x + 4) + a->len == get_be32(y + 4) && !memcmp(x + 8, y + 8, 5) &&
+	       (x[13] & ~0x08) == 0x10 && (y[13] & ~0x09) == 0x10 && !memcmp(x + 14, y + 14, 2) &&
+	       !memcmp(x + 18, y + 18, hlen - 18);
 }
 
 /* Appends the payload of @b to that of @a.  False without memory or room. */
@@ -187,14 +188,15 @@ bool ether_grow(struct netdev *dev, struct pbuf *a, struct pbuf *b)
 	uint8_t *h = a->head + a->th, *ip = a->head + a->nh;
 	uint16_t sum;
 
-	if (!(dev->features & (addr_is_v4(&a->dst) ? NETDEV_TSO4 : NETDEV_TSO6)) || a->proto != IPPROTO_TCP ||
-	    b->proto != IPPROTO_TCP || b->gso_size ||
-	    !addr_equal(&a->src, &b->src) || !addr_equal(&a->dst, &b->dst) || !mergeable(a, b, mss) ||
-	    !append(a, b))
+	if (!(dev->features & (addr_is_v4(&a->dst) ? NETDEV_TSO4 : NETDEV_TSO6)) ||
+	    a->proto != IPPROTO_TCP || b->proto != IPPROTO_TCP || b->gso_size ||
+	    !addr_equal(&a->src, &b->src) || !addr_equal(&a->dst, &b->dst) ||
+	    !mergeable(a, b, mss) || !append(a, b))
 		return false;
 	h[13] |= b->head[b->th + 13];
 	a->gso_size = (uint16_t)mss;
-	sum = (uint16_t)~csum_fold(csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
+	sum = (uint16_t)~csum_fold(
+		csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
 	memcpy(h + 16, &sum, 2);
 	if (addr_is_v4(&a->dst)) {
 		put_be16(ip + 2, (uint16_t)(a->end - a->nh + a->len));
@@ -226,7 +228,8 @@ void ether_merge(struct pqueue *q, struct netdev *dev, unsigned mss)
 		h = a->head + a->th;
 		h[13] |= b->head[b->th + 13];
 		a->gso_size = (uint16_t)mss;
-		sum = (uint16_t)~csum_fold(csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
+		sum = (uint16_t)~csum_fold(
+			csum_pseudo(&a->src, &a->dst, pbuf_transport_len(a), IPPROTO_TCP));
 		memcpy(h + 16, &sum, 2);
 		pbuf_free(b);
 	}
@@ -247,7 +250,8 @@ void ether_announce(struct netdev *dev)
 	const struct ifaddr *t = ifaddr_table();
 
 	for (unsigned i = 0; i < NR_IFADDRS; i++) {
-		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && addr_is_v4(&t[i].addr))
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev &&
+		    addr_is_v4(&t[i].addr))
 			arp_announce(dev, &t[i].addr);
 	}
 	nd_announce(dev);
@@ -260,7 +264,10 @@ void netdev_carrier_changed(struct netdev *dev)
 	net_event_link(dev);
 	if (!atomic_load_explicit(&dev->carrier, memory_order_acquire))
 		return;
-	/* We may be somewhere else: who remembers us learns where, and what is ours is asked about. */
+	/*
+	 * We may be somewhere else: who remembers us learns where, and what is ours is
+	 * asked about.
+	 */
 	ether_announce(dev);
 	nd_start(dev);
 	dhcp_link_up(dev);

@@ -16,7 +16,10 @@
 /* Makes @dev (name, mac, mtu, features, start, carrier set) known to the stack. */
 void ether_register(struct netdev *dev);
 void netdev_carrier_changed(struct netdev *dev);
-/* Tells everybody on the link which addresses are here: gratuitous ARP, unsolicited advertisements. */
+/*
+ * Tells everybody on the link which addresses are here: gratuitous ARP, unsolicited
+ * advertisements.
+ */
 void ether_announce(struct netdev *dev);
 
 /**
@@ -25,7 +28,8 @@ void ether_announce(struct netdev *dev);
  * Return: packet whose head holds the bytes behind the Ethernet header that belong to
  * headers (the driver adds the rest as payload); NULL: not for us, or no memory.
  */
-struct pbuf *ether_rx_head(struct netdev *dev, const uint8_t *frame, unsigned avail, unsigned total);
+struct pbuf *ether_rx_head(struct netdev *dev, const uint8_t *frame, unsigned avail,
+			   unsigned total);
 void ether_rx(struct pbuf *p); /* consumes; context as netif_rx() */
 /* Puts the Ethernet header before the packet and gives it to the device; consumes. */
 void ether_send(struct netdev *dev, struct pbuf *p, const uint8_t *dst, uint16_t type);
@@ -38,18 +42,30 @@ bool ether_grow(struct netdev *dev, struct pbuf *a, struct pbuf *b);
 extern const uint8_t ether_broadcast[6];
 
 /* Neighbours (net/neigh.c). */
-enum neigh_state { NEIGH_INCOMPLETE, NEIGH_REACHABLE, NEIGH_STALE, NEIGH_DELAY, NEIGH_PROBE, NEIGH_FAILED,
-		   NEIGH_PERMANENT };
+enum neigh_state {
+	NEIGH_INCOMPLETE,
+	NEIGH_REACHABLE,
+	NEIGH_STALE,
+	NEIGH_DELAY,
+	NEIGH_PROBE,
+	NEIGH_FAILED,
+	NEIGH_PERMANENT
+};
 #define NEIGH_SOLICITED (1u << 0) /* an answer to our question */
 #define NEIGH_OVERRIDE  (1u << 1) /* may replace a known address */
 #define NEIGH_CREATE    (1u << 2) /* worth remembering if it is new */
 void neigh_output(struct netdev *dev, const struct ip_addr *hop, struct pbuf *p); /* consumes */
 /* @mac NULL: only that it is reachable. */
 void neigh_heard(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, unsigned flags);
-bool neigh_failed(struct netdev *dev, const struct ip_addr *a); /* it did not answer when last asked */
+/* it did not answer when last asked */
+bool neigh_failed(struct netdev *dev, const struct ip_addr *a);
 void neigh_flush(struct netdev *dev);
-/* An entry by hand: 0, -EEXIST (known, and @replace is false), -ENOBUFS.  A permanent one is never asked for. */
-int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace);
+/*
+ * An entry by hand: 0, -EEXIST (known, and @replace is false), -ENOBUFS.  A permanent
+ * one is never asked for.
+ */
+int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent,
+	      bool replace);
 bool neigh_remove(struct netdev *dev, const struct ip_addr *a); /* false: there is none */
 int neigh_init(void);
 /* For /proc/net/sockstat: entries, packets that wait for an address, and their truesize. */
@@ -66,23 +82,28 @@ void neigh_for_each(void (*fn)(const struct neigh_info *i, void *arg), void *arg
 /* ARP (net/arp.c) and neighbour discovery (net/nd.c). */
 void arp_input(struct pbuf *p); /* consumes */
 /* @mac NULL: to everybody.  @src NULL: a probe (RFC 5227). */
-void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
+void arp_request(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target,
+		 const uint8_t *mac);
 void arp_announce(struct netdev *dev, const struct ip_addr *a);
 /* Has another station used @a since the last call?  For one address at a time (DHCP). */
 bool arp_conflict(const struct ip_addr *a, bool reset);
 void nd_input(struct pbuf *p); /* ICMPv6 130 to 143, checksum verified; does not consume */
-void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac);
+void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target,
+		const uint8_t *mac);
 void nd_init(void);
 void nd_start(struct netdev *dev); /* link-local address, router solicitation */
 /* With duplicate detection; life times as in struct ifaddr. */
 void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix, unsigned flags,
 		    uint64_t valid_until, uint64_t preferred_until);
 void nd_announce(struct netdev *dev); /* an unsolicited advertisement for each address */
-bool nd_wants(struct netdev *dev, const struct ip_addr *dst); /* multicast that our addresses bring */
+/* multicast that our addresses bring */
+bool nd_wants(struct netdev *dev, const struct ip_addr *dst);
 /* The solicited-node groups of @dev's addresses. */
-void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
+void nd_for_each_group(struct netdev *dev,
+		       void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
 		       void *arg);
-bool nd_link_local(struct netdev *dev, struct ip_addr *out); /* its link-local address; false: none yet */
+/* its link-local address; false: none yet */
+bool nd_link_local(struct netdev *dev, struct ip_addr *out);
 
 /* Multicast group reports (net/igmp.c, net/mld.c). */
 void igmp_init(void);

@@ -9,7 +9,13 @@
 
 #include "net/ether.h"
 
-enum net_event_kind { NET_EVENT_LINK, NET_EVENT_ADDR, NET_EVENT_ROUTE, NET_EVENT_NEIGH, NR_NET_EVENTS };
+enum net_event_kind {
+	NET_EVENT_LINK,
+	NET_EVENT_ADDR,
+	NET_EVENT_ROUTE,
+	NET_EVENT_NEIGH,
+	NR_NET_EVENTS
+};
 struct net_event {
 	enum net_event_kind kind;
 	bool gone; /* removed; else new or changed */

@@ -4,7 +4,8 @@
 #include "net/ip.h"
 
 #define RESEND_NS (1 * NSEC_PER_SEC)
-#define STATE_GAP (100 * NSEC_PER_MSEC) /* between two reports of the state, whoever asks how often */
+/* between two reports of the state, whoever asks how often */
+#define STATE_GAP (100 * NSEC_PER_MSEC)
 #define OLDER_NS  (260 * NSEC_PER_SEC) /* RFC 3376 section 8.12, RFC 3810 section 9.12 */
 
 /* lock held: the version that @dev's routers understand. */

@@ -23,7 +23,8 @@
 struct group_reporter {
 	unsigned newest; /* version spoken unless a router speaks an older one */
 	/* One group was joined or left. */
-	void (*change)(struct netdev *dev, const struct ip_addr *group, bool joined, unsigned version);
+	void (*change)(struct netdev *dev, const struct ip_addr *group, bool joined,
+		       unsigned version);
 	/* All groups, or the one in @only unless it is the unspecified address. */
 	void (*state)(struct netdev *dev, const struct ip_addr *only, unsigned version);
 	struct spinlock lock;

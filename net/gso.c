@@ -48,7 +48,8 @@ static struct pbuf *piece(struct netdev *dev, const struct pbuf *p, uint32_t at,
 	if (!first)
 		th[13] &= (uint8_t)~TH_CWR;
 	if (dev->features & NETDEV_CSUM) {
-		sum = (uint16_t)~csum_fold(csum_pseudo(&s->src, &s->dst, pbuf_transport_len(s), IPPROTO_TCP));
+		sum = (uint16_t)~csum_fold(
+			csum_pseudo(&s->src, &s->dst, pbuf_transport_len(s), IPPROTO_TCP));
 		s->flags |= PB_CSUM_PARTIAL;
 	} else {
 		put_be16(th + 16, 0);

@@ -92,7 +92,8 @@ void icmp_input(struct pbuf *p)
 		echo(p);
 	else if (is_error(type, v4) && pbuf_pull(p, min(pbuf_transport_len(p), QUOTE_PULL)))
 		icmp_err_input(p);
-	else if (v4 && type == ICMP4_REDIRECT && pbuf_pull(p, min(pbuf_transport_len(p), QUOTE_PULL)))
+	else if (v4 && type == ICMP4_REDIRECT &&
+		 pbuf_pull(p, min(pbuf_transport_len(p), QUOTE_PULL)))
 		redirect(p);
 	else if (!v4 && type >= 130 && type <= 143)
 		nd_input(p);

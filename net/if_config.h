@@ -14,7 +14,10 @@
 
 unsigned netdev_flags(const struct netdev *dev); /* IFF_* */
 int netdev_set_up(struct netdev *dev, bool up);  /* 0, -EOPNOTSUPP (loopback) */
-/* @mac: 6 bytes of one station.  0, -EADDRNOTAVAIL (it is not), -EOPNOTSUPP, -EIO (the device refuses).  May sleep. */
+/*
+ * @mac: 6 bytes of one station.  0, -EADDRNOTAVAIL (it is not), -EOPNOTSUPP, -EIO (the
+ * device refuses).  May sleep.
+ */
 int netdev_set_mac(struct netdev *dev, const uint8_t *mac);
 int netdev_set_mtu(struct netdev *dev, unsigned mtu); /* 0, -EINVAL */
 /*

@@ -344,7 +344,8 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 		r->value = 1000;
 		return 0;
 	case SIOCSIFHWADDR:
-		return r->hw[0] == 1 && !r->hw[1] ? netdev_set_mac(dev, (const uint8_t *)r->hw + 2) : -EINVAL;
+		return r->hw[0] == 1 && !r->hw[1] ? netdev_set_mac(dev, (const uint8_t *)r->hw + 2)
+						  : -EINVAL;
 	case SIOCGIFHWADDR: /* ARPHRD_LOOPBACK 772, ARPHRD_ETHER 1 */
 		memset(r->hw, 0, sizeof(r->hw));
 		r->hw[0] = dev->loopback ? 0x04 : 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/net/{dev,route,ipv6_route,arp,pnp}: devices, routes, neighbours, name servers; formats of Linux. */
+/*
+ * /proc/net/{dev,route,ipv6_route,arp,pnp}: devices, routes, neighbours, name servers;
+ * formats of Linux.
+ */
 #include "net/ether.h"
 #include "net/if_config.h"
 #include "fs/vfs.h"
@@ -21,8 +24,10 @@ static int show_pnp(struct seq *s, void *arg)
 static int show_dev(struct seq *s, void *arg)
 {
 	(void)arg;
-	seq_printf(s, "Inter-|   Receive                                                |  Transmit\n"
-		      " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n");
+	seq_printf(s,
+		   "Inter-|   Receive                                                |  Transmit\n"
+		   " face |bytes    packets errs drop fifo frame compressed multicast|bytes    "
+		   "packets errs drop fifo colls carrier compressed\n");
 	for (struct netdev *d = netdev_first(); d; d = d->next) {
 		struct netdev_counts c;
 
@@ -35,13 +40,13 @@ static int show_dev(struct seq *s, void *arg)
 	return 0;
 }
 
-static void route_line(struct seq *s, const struct netdev *d, const struct ip_addr *dst, unsigned prefix,
-		       const struct ip_addr *gw, unsigned metric)
+static void route_line(struct seq *s, const struct netdev *d, const struct ip_addr *dst,
+		       unsigned prefix, const struct ip_addr *gw, unsigned metric)
 {
 	uint32_t mask = prefix > 96 ? be32(~0u << (128 - prefix)) : 0, hop = gw ? gw->d[3] : 0;
 
-	seq_printf(s, "%s\t%08X\t%08X\t%04X\t0\t0\t%u\t%08X\t0\t0\t0\n", d->name, dst->d[3] & mask, hop,
-		   1u | (hop ? 2u : 0) | (prefix == 128 ? 4u : 0), metric, mask);
+	seq_printf(s, "%s\t%08X\t%08X\t%04X\t0\t0\t%u\t%08X\t0\t0\t0\n", d->name, dst->d[3] & mask,
+		   hop, 1u | (hop ? 2u : 0) | (prefix == 128 ? 4u : 0), metric, mask);
 }
 
 static void v4_route(const struct route_entry *r, void *arg)
@@ -55,7 +60,8 @@ static int show_route(struct seq *s, void *arg)
 	const struct ifaddr *t = ifaddr_table();
 
 	(void)arg;
-	seq_printf(s, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n");
+	seq_printf(s, "Iface\tDestination\tGateway "
+		      "\tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n");
 	route_for_each(v4_route, s);
 	for (unsigned i = 0; i < NR_IFADDRS; i++) {
 		struct netdev *d = atomic_load_explicit(&t[i].dev, memory_order_acquire);
@@ -72,8 +78,8 @@ static void hex(struct seq *s, const struct ip_addr *a)
 		seq_printf(s, "%02x", a->b[i]);
 }
 
-static void v6_line(struct seq *s, const struct netdev *d, const struct ip_addr *dst, unsigned prefix,
-		    const struct ip_addr *gw, unsigned metric)
+static void v6_line(struct seq *s, const struct netdev *d, const struct ip_addr *dst,
+		    unsigned prefix, const struct ip_addr *gw, unsigned metric)
 {
 	struct ip_addr net = *dst;
 
@@ -82,7 +88,8 @@ static void v6_line(struct seq *s, const struct netdev *d, const struct ip_addr 
 	hex(s, &net);
 	seq_printf(s, " %02x 00000000000000000000000000000000 00 ", prefix);
 	hex(s, gw);
-	seq_printf(s, " %08x 00000001 00000000 %08x %8s\n", metric, 1u | (addr_is_any(gw) ? 0 : 2u), d->name);
+	seq_printf(s, " %08x 00000001 00000000 %08x %8s\n", metric, 1u | (addr_is_any(gw) ? 0 : 2u),
+		   d->name);
 }
 
 static void v6_route(const struct route_entry *r, void *arg)
@@ -115,14 +122,18 @@ static void arp_line(const struct neigh_info *n, void *arg)
 	if (!addr_is_v4(&n->addr))
 		return;
 	snprintf(ip, sizeof(ip), "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
-	seq_printf(arg, "%-16s 0x1         0x%x         %02x:%02x:%02x:%02x:%02x:%02x     *        %s\n", ip,
-		   (n->valid ? 2u : 0) | (n->state == NEIGH_PERMANENT ? 4u : 0), m[0], m[1], m[2], m[3], m[4], m[5], n->dev->name);
+	seq_printf(arg,
+		   "%-16s 0x1         0x%x         %02x:%02x:%02x:%02x:%02x:%02x     *        %s\n",
+		   ip, (n->valid ? 2u : 0) | (n->state == NEIGH_PERMANENT ? 4u : 0), m[0], m[1],
+		   m[2], m[3], m[4], m[5], n->dev->name);
 }
 
 static int show_arp(struct seq *s, void *arg)
 {
 	(void)arg;
-	seq_printf(s, "IP address       HW type     Flags       HW address            Mask     Device\n");
+	seq_printf(
+		s,
+		"IP address       HW type     Flags       HW address            Mask     Device\n");
 	neigh_for_each(arp_line, s);
 	return 0;
 }

@@ -72,18 +72,20 @@ bool raw_input(const struct pbuf *p);
 
 /* Counters of the whole stack: /proc/tally/net. */
 #define NET_STATS(X)                                                                               \
-	X(lo_packets) X(lo_bytes) X(lo_dropped) X(lo_reordered) X(lo_duplicated) X(ip_bad)                     \
+	X(lo_packets) X(lo_bytes) X(lo_dropped) X(lo_reordered) X(lo_duplicated) X(ip_bad)         \
 	X(frag_in) X(frag_whole) X(frag_bad) X(frag_timeouts) X(frag_evicted) X(frag_no_memory)    \
-	X(frag_out) X(pmtu_lowered) X(icmp_errors_in) X(icmp_errors_bad) X(icmp_errors_out) X(nd_adverts_saved)        \
-	X(ip_noproto) X(gro_packets) X(gro_segments) X(gso_packets) X(gso_segments) X(tcp_in) X(tcp_out) X(tcp_bad) X(tcp_csum) X(tcp_retransmits)               \
-	X(tcp_fast_retransmits) X(tcp_timeouts) X(tcp_spurious) X(tcp_probes) X(tcp_resets_out) X(tcp_resets_saved)    \
-	X(tcp_resets_in) X(tcp_challenge_acks) X(tcp_paws) X(tcp_ofo) X(tcp_backlog)               \
-	X(tcp_rcv_dropped) X(tcp_listen_overflows) X(tcp_syn_dropped) X(tcp_active_opens)          \
-	X(tcp_passive_opens) X(tcp_timewait) X(tcp_timewait_reused) X(tcp_no_memory)               \
-	X(tcp_acks_out) X(tcp_dsack) X(tcp_tail_probes) X(tcp_ecn_marks)                  \
-	X(tcp_cookies_sent) X(tcp_cookies_good) X(tcp_cookies_bad) X(tcp_pmtu_lowered)           \
-	X(tcp_icmp_stray) X(tcp_orphans_reset) X(tcp_wake_reader) X(tcp_wake_writer) X(tcp_own_waits)        \
-	X(udp_in) X(udp_out) X(udp_dropped) X(udp_noport) X(icmp_in) X(icmp_out)
+	X(frag_out) X(pmtu_lowered) X(icmp_errors_in) X(icmp_errors_bad) X(icmp_errors_out)        \
+	X(nd_adverts_saved) X(ip_noproto) X(gro_packets) X(gro_segments) X(gso_packets)            \
+	X(gso_segments) X(tcp_in) X(tcp_out) X(tcp_bad) X(tcp_csum) X(tcp_retransmits)             \
+	X(tcp_fast_retransmits) X(tcp_timeouts) X(tcp_spurious) X(tcp_probes) X(tcp_resets_out)    \
+	X(tcp_resets_saved) X(tcp_resets_in) X(tcp_challenge_acks) X(tcp_paws) X(tcp_ofo)          \
+	X(tcp_backlog) X(tcp_rcv_dropped) X(tcp_listen_overflows) X(tcp_syn_dropped)               \
+	X(tcp_active_opens) X(tcp_passive_opens) X(tcp_timewait) X(tcp_timewait_reused)            \
+	X(tcp_no_memory) X(tcp_acks_out) X(tcp_dsack) X(tcp_tail_probes) X(tcp_ecn_marks)          \
+	X(tcp_cookies_sent) X(tcp_cookies_good) X(tcp_cookies_bad) X(tcp_pmtu_lowered)             \
+	X(tcp_icmp_stray) X(tcp_orphans_reset) X(tcp_wake_reader) X(tcp_wake_writer)               \
+	X(tcp_own_waits) X(udp_in) X(udp_out) X(udp_dropped) X(udp_noport) X(icmp_in)              \
+	X(icmp_out)
 #define NET_STAT_ENUM(n) NS_##n,
 enum net_stat { NET_STATS(NET_STAT_ENUM) NR_NET_STATS };
 struct net_stats {

@@ -72,7 +72,8 @@ static struct netdev *group_dev(int ifindex, const struct ip_addr *local,
  * A socket's memberships, so that closing it leaves them.  Threads that share a socket may join
  * and leave at once; it happens so seldom that one mutex serves all sockets.
  */
-static struct mutex members_lock = MUTEX_INIT(members_lock, "ip_members"); /* ip.members of all sockets */
+/* ip.members of all sockets */
+static struct mutex members_lock = MUTEX_INIT(members_lock, "ip_members");
 struct ip_member {
 	struct ip_member *next;
 	struct netdev *dev;
@@ -422,14 +423,15 @@ int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
 	return s->family == AF_INET ? -EOPNOTSUPP : -ENOPROTOOPT;
 }
 
-int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len, struct ip_addr *out,
-		    uint16_t *port)
+int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len,
+		    struct ip_addr *out, uint16_t *port)
 {
 	union sockaddr_any named = *a;
 	int ret;
 
 	/* Programs of old leave the family out with INADDR_ANY. */
-	if (s->family == AF_INET && len >= sizeof(struct sa_in) && a->family == AF_UNSPEC && !get_be32(a->in.addr))
+	if (s->family == AF_INET && len >= sizeof(struct sa_in) && a->family == AF_UNSPEC &&
+	    !get_be32(a->in.addr))
 		named.family = AF_INET;
 	ret = addr_import(s->family, &named, len, out, port);
 	if (ret)

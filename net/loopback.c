@@ -18,8 +18,10 @@
 
 static unsigned lo_drop, lo_reorder, lo_dup;
 PARAM_UINT("net.lo.drop", lo_drop, 0, 1000, PARAM_RW, "per mille of loopback packets to lose");
-PARAM_UINT("net.lo.reorder", lo_reorder, 0, 1000, PARAM_RW, "per mille of loopback packets to delay past the next");
-PARAM_UINT("net.lo.dup", lo_dup, 0, 1000, PARAM_RW, "per mille of loopback packets to deliver twice");
+PARAM_UINT("net.lo.reorder", lo_reorder, 0, 1000, PARAM_RW,
+	   "per mille of loopback packets to delay past the next");
+PARAM_UINT("net.lo.dup", lo_dup, 0, 1000, PARAM_RW,
+	   "per mille of loopback packets to deliver twice");
 
 /* lock protects held; the rest belongs to this CPU's current thread. */
 struct lo_cpu {

@@ -154,7 +154,8 @@ void mld_input(struct pbuf *p, const uint8_t *m, unsigned n)
 	struct ip_addr group;
 	uint64_t ms;
 
-	if (m[0] != MLD_QUERY || n < 24 || p->ttl != 1 || !prefix_match(&p->src, &nd_link_prefix, 10))
+	if (m[0] != MLD_QUERY || n < 24 || p->ttl != 1 ||
+	    !prefix_match(&p->src, &nd_link_prefix, 10))
 		return;
 	ms = get_be16(m + 4);
 	if (n >= 28 && ms >= 32768) /* floating point (RFC 3810 section 5.1.3) */

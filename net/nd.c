@@ -32,7 +32,8 @@ bool nd_wants(struct netdev *dev, const struct ip_addr *dst)
 	return false;
 }
 
-void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
+void nd_for_each_group(struct netdev *dev,
+		       void (*fn)(const struct ip_addr *group, unsigned users, void *arg),
 		       void *arg)
 {
 	const struct ifaddr *t = ifaddr_table();
@@ -40,7 +41,8 @@ void nd_for_each_group(struct netdev *dev, void (*fn)(const struct ip_addr *grou
 	for (unsigned i = 0; i < NR_IFADDRS; i++) {
 		struct ip_addr group = nd_solicited_node(&t[i].addr);
 
-		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev && !addr_is_v4(&t[i].addr))
+		if (atomic_load_explicit(&t[i].dev, memory_order_acquire) == dev &&
+		    !addr_is_v4(&t[i].addr))
 			fn(&group, 1, arg);
 	}
 }
@@ -75,7 +77,8 @@ void nd_send(struct netdev *dev, const struct ip_addr *src, const struct ip_addr
 		dev->xmit(dev, p);
 }
 
-void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target, const uint8_t *mac)
+void nd_solicit(struct netdev *dev, const struct ip_addr *src, const struct ip_addr *target,
+		const uint8_t *mac)
 {
 	struct ip_addr group = nd_solicited_node(target);
 	uint8_t m[32] = { ND_NS };

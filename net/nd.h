@@ -29,7 +29,10 @@ void nd_send(struct netdev *dev, const struct ip_addr *src, const struct ip_addr
 	     const uint8_t *msg, unsigned n, const uint8_t *mac);
 void nd_advertise(struct netdev *dev, const struct ip_addr *target, const struct ip_addr *dst,
 		  bool solicited);
-/* First option @type of a message behind its @at bytes, its length in *len; malformed: *ok false. */
+/*
+ * First option @type of a message behind its @at bytes, its length in *len; malformed:
+ * *ok false.
+ */
 const uint8_t *nd_option(const uint8_t *m, unsigned n, unsigned at, uint8_t type, unsigned *len,
 			 bool *ok);
 /* The hardware address in option @type; NULL. */

@@ -129,7 +129,8 @@ static unsigned nr_auto(struct netdev *dev)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < NR_IFADDRS; i++)
-		n += dev_of(&t[i]) == dev && !addr_is_v4(&t[i].addr) && (flags_of(&t[i]) & IFA_AUTO);
+		n += dev_of(&t[i]) == dev && !addr_is_v4(&t[i].addr) &&
+		     (flags_of(&t[i]) & IFA_AUTO);
 	return n;
 }
 
@@ -209,7 +210,10 @@ void nd_add_address(struct netdev *dev, const struct ip_addr *a, unsigned prefix
 	tick_at(clock_ns() + NSEC_PER_MSEC * (net_random() % 100));
 }
 
-/* How long an address that exists stays valid, after a router has said @valid_s (RFC 4862 5.5.3 e). */
+/*
+ * How long an address that exists stays valid, after a router has said @valid_s (RFC
+ * 4862 5.5.3 e).
+ */
 static uint64_t new_valid(const struct ifaddr *a, uint32_t valid_s)
 {
 	uint64_t now = clock_ns(), left = !a->valid_until ? UINT64_MAX :
@@ -256,7 +260,8 @@ void nd_addr_prefix(struct netdev *dev, const struct ip_addr *prefix, uint32_t v
 
 	if (!renew(dev, prefix, valid_s, preferred_s) && valid_s && nr_auto(dev) < AUTO_MAX) {
 		a = nd_stable_address(dev, prefix, 0);
-		nd_add_address(dev, &a, 64, IFA_AUTO | IFA_OFFLINK, until(valid_s), until(preferred_s));
+		nd_add_address(dev, &a, 64, IFA_AUTO | IFA_OFFLINK, until(valid_s),
+			       until(preferred_s));
 	}
 	tick_at(clock_ns() + NSEC_PER_MSEC * (net_random() % 100));
 }

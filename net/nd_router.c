@@ -109,7 +109,10 @@ static uint64_t until(uint32_t seconds)
 	return seconds == ND_FOREVER ? 0 : clock_ns() + seconds * NSEC_PER_SEC;
 }
 
-/* Prefix information (RFC 4861 section 4.6.2): what is on the link, and what addresses are made of. */
+/*
+ * Prefix information (RFC 4861 section 4.6.2): what is on the link, and what addresses
+ * are made of.
+ */
 static void prefix_option(struct netdev *dev, const uint8_t *o)
 {
 	uint32_t valid = get_be32(o + 4), preferred = get_be32(o + 8);
@@ -166,7 +169,8 @@ static bool heard_not_too_often(struct netdev *dev, const struct ip_addr *router
 {
 	struct ip_addr link = { .d = { dev->index } };
 
-	if (route_is_router(dev, router) ? rate_ok(&of_routers, router) : rate_ok(&of_others, &link))
+	if (route_is_router(dev, router) ? rate_ok(&of_routers, router)
+					 : rate_ok(&of_others, &link))
 		return true;
 	net_count(nd_adverts_saved);
 	return false;

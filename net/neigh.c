@@ -23,7 +23,9 @@
 
 #define NEIGH_BUCKETS 256u
 #define NEIGH_MAX     1024u
-#define QUEUE_MAX     64u   /* packets that wait for one address: a datagram of 64 KiB in pieces is 54 */
+#define QUEUE_MAX                                                                                  \
+	64u /* packets that wait for one address: a datagram of 64 KiB in pieces is 54             \
+	     */
 #define WAITING_MAX   1024u /* for all addresses together */
 #define REACHABLE_MS  30000u /* unless a router says otherwise, here and below */
 #define RETRANS_MS    1000u
@@ -218,7 +220,8 @@ static struct neigh *create(struct netdev *dev, const struct ip_addr *a, struct 
 	n->addr = *a;
 	n->dev = dev;
 	set_state(n, NEIGH_FAILED);
-	atomic_store_explicit(&n->next, atomic_load_explicit(b, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&n->next, atomic_load_explicit(b, memory_order_relaxed),
+			      memory_order_relaxed);
 	rcu_assign_pointer(*b, n);
 	nr_neighs++;
 	return n;
@@ -304,7 +307,10 @@ static void sweep(struct timer *t)
 	for (unsigned i = 0; i < NEIGH_BUCKETS; i++) {
 		struct neigh *n;
 
-		/* Each time from another bucket on: who is last when many are due is so by turns. */
+		/*
+		 * Each time from another bucket on: who is last when many are due is
+		 * so by turns.
+		 */
 		n = atomic_load_explicit(&buckets[(sweep_hand + i) & (NEIGH_BUCKETS - 1)],
 					 memory_order_relaxed);
 		for (; n; n = atomic_load_explicit(&n->next, memory_order_relaxed))
@@ -469,7 +475,8 @@ bool neigh_failed(struct netdev *dev, const struct ip_addr *a)
 	return failed;
 }
 
-int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent, bool replace)
+int neigh_set(struct netdev *dev, const struct ip_addr *a, const uint8_t *mac, bool permanent,
+	      bool replace)
 {
 	struct pqueue out = { 0 }, gone = { 0 };
 	struct neigh_info news;

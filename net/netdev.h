@@ -22,21 +22,25 @@ struct netdev {
 	void *priv;
 	/* Ethernet devices (net/ether.h); all zero elsewhere. */
 	/*
-	 * The address changes by one writer at a time (the driver's lock); who sends or compares at that
-	 * moment may see half of either, as if the frame had been lost.
+	 * The address changes by one writer at a time (the driver's lock); who sends or compares at
+	 * that moment may see half of either, as if the frame had been lost.
 	 */
 	uint8_t mac[6];
 	unsigned mtu_max; /* what netdev_set_mtu() may go up to; 0: 1500 */
-	int (*set_mac)(struct netdev *dev, const uint8_t *mac); /* 0 or -errno; may sleep; NULL: it can't */
+	/* 0 or -errno; may sleep; NULL: it can't */
+	int (*set_mac)(struct netdev *dev, const uint8_t *mac);
 	/* What routers advertise (net/nd_router.c); plain words, 0: they do not. */
 	uint8_t hop_limit;
 	uint32_t reachable_ms, retrans_ms, mtu6;
 	bool no_autoconf; /* routers' prefixes bring no addresses: its link-local one is taken */
 	unsigned features; /* NETDEV_*; constant once registered */
 	_Atomic bool carrier; /* the link is there */
-	_Atomic unsigned congested; /* queues in which much waits: TCP slows down before packets are dropped */
-	void (*start)(struct netdev *dev, struct pbuf *p); /* sends a complete frame; consumes, never sleeps */
-	void (*start_many)(struct netdev *dev, struct pqueue *q); /* the same for frames of one flow; or NULL */
+	/* queues in which much waits: TCP slows down before packets are dropped */
+	_Atomic unsigned congested;
+	/* sends a complete frame; consumes, never sleeps */
+	void (*start)(struct netdev *dev, struct pbuf *p);
+	/* the same for frames of one flow; or NULL */
+	void (*start_many)(struct netdev *dev, struct pqueue *q);
 	_Atomic uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes, rx_dropped, tx_dropped;
 	struct netdev *next;
 };
@@ -92,7 +96,8 @@ void ifaddr_changed(struct netdev *dev, const struct ifaddr *a);
 bool nd_prefers_temporary(void); /* net.tempaddr: for new talks (net/nd_addr.c) */
 bool ifaddr_del(struct netdev *dev, const struct ip_addr *a);
 bool ifaddr_is_local(const struct ip_addr *a); /* tentative ones are not */
-struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a); /* tentative ones too; NULL */
+/* tentative ones too; NULL */
+struct ifaddr *ifaddr_find(struct netdev *dev, const struct ip_addr *a);
 /* Is @a the broadcast address of one of @dev's networks, or 255.255.255.255? */
 bool ifaddr_is_broadcast(const struct netdev *dev, const struct ip_addr *a);
 /* Is @a on one of @dev's own networks? */
@@ -105,7 +110,10 @@ static inline bool prefix_match(const struct ip_addr *a, const struct ip_addr *n
 /* Where packets go that no address's prefix and no route covers; NULL: nowhere. */
 void route_set_default(struct netdev *dev);
 
-/* Routes beside the networks of addresses; a few, in one array that is replaced as a whole (RCU). */
+/*
+ * Routes beside the networks of addresses; a few, in one array that is replaced as a
+ * whole (RCU).
+ */
 struct route_entry {
 	struct ip_addr dst, gw; /* gw: 0.0.0.0 or :: when on the link */
 	unsigned prefix;        /* of 128 bits: 96 for the IPv4 default route, 0 for IPv6's */
@@ -119,17 +127,21 @@ struct route_entry {
 #define ROUTE_RA       9
 #define NR_ROUTES      64
 #define NR_LEARNT      16 /* of them from advertisements, and the same from redirects, at most */
-/* Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM, -ENETUNREACH (gateway). */
+/*
+ * Replaces one with the same destination, gateway and metric: 0, -ENOBUFS, -ENOMEM,
+ * -ENETUNREACH (gateway).
+ */
 int route_add(const struct route_entry *r);
 /* Removes what fits; @gw NULL, @dev NULL and @proto 0: any.  -ESRCH. */
-int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev,
-	      uint8_t proto);
+int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw,
+	      struct netdev *dev, uint8_t proto);
 void route_flush(struct netdev *dev);
 void route_for_each(void (*fn)(const struct route_entry *r, void *arg), void *arg);
 /* The neighbour that gets a packet to @dst; false: no way. */
 bool route_next_hop(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *hop);
 /**
- * route_redirect - @from says that @gw is a better way to @dst (RFC 1122 section 3.2.2.2, RFC 4861 section 8)
+ * route_redirect - @from says that @gw is a better way to @dst (RFC 1122 section 3.2.2.2, RFC 4861
+ * section 8)
  * @gw: a neighbour; the same as @dst: that is on the link itself
  * Counts only from who is the way to @dst now, for ten minutes or until @gw does not answer, and
  * never while net.redirects is 0.

@@ -21,8 +21,10 @@
 #include "net/addr.h"
 
 #define PDATA_FRAGS 20    /* 64 KiB in unaligned pages (17), with room for message boundaries */
-#define PBUF_HEAD   160   /* bytes: link 14, IPv6 40 or IPv4 60, TCP 60, and some extension headers */
-#define PBUF_RESERVE 64   /* room that senders leave before the transport header: link 14, IPv6 40, fragment 8 */
+/* bytes: link 14, IPv6 40 or IPv4 60, TCP 60, and some extension headers */
+#define PBUF_HEAD   160
+/* room that senders leave before the transport header: link 14, IPv6 40, fragment 8 */
+#define PBUF_RESERVE 64
 #define TRUESIZE_ROUND 256 /* bytes; see design of socket accounting, docs/net.md */
 
 struct frag {
@@ -55,7 +57,8 @@ struct pbuf {
 	uint8_t ttl, tos;
 	uint16_t nh, th;      /* offsets into head[]: network, transport header */
 	uint16_t start, end;  /* used part of head[] */
-	uint16_t home;        /* out: CPU + 1 whose queue it takes if the device has several; 0: any of its flow's */
+	/* out: CPU + 1 whose queue it takes if the device has several; 0: any of its flow's */
+	uint16_t home;
 	uint16_t gso_size;    /* out: TCP payload bytes a segment, when it is to be cut; else 0 */
 	uint16_t next_at;     /* IPv6 in: from nh, the field that named proto */
 	uint32_t segs;        /* in: TCP segments that it was on the wire; 0: one */
@@ -98,20 +101,28 @@ struct pbuf {
 	uint8_t head[PBUF_HEAD];
 };
 #define PB_CSUM_OK      (1u << 0) /* the transport checksum needs no look */
-#define PB_CSUM_PARTIAL (1u << 1) /* the checksum field holds the pseudo-header's sum: the device completes it */
+/* the checksum field holds the pseudo-header's sum: the device completes it */
+#define PB_CSUM_PARTIAL (1u << 1)
 #define PB_DF           (1u << 2) /* out: never cut it; the sender hears EMSGSIZE */
 #define PB_NO_DF        (1u << 3) /* out, IPv4: routers may cut it */
 #define PB_LOCAL        (1u << 4) /* in: a copy of multicast that this machine sent */
 #define PB_PAID         (1u << 5) /* out: a datagram socket is charged until the packet is freed */
-#define PB_CSUM_STALE   (1u << 6) /* in: verified, but the field in the header is not that of the whole */
+/* in: verified, but the field in the header is not that of the whole */
+#define PB_CSUM_STALE   (1u << 6)
 
-/* Packet with an empty head with @reserve bytes of room before it; NULL without memory. Never sleeps. */
+/*
+ * Packet with an empty head with @reserve bytes of room before it; NULL without
+ * memory. Never sleeps.
+ */
 struct pbuf *pbuf_alloc(unsigned reserve);
 void pbuf_free(struct pbuf *p);
 /* A second packet with the same headers that shares the payload, charged to nobody; NULL. */
 struct pbuf *pbuf_clone(const struct pbuf *p);
 
-/* Give back what a packet with PB_PAID is charged (net/dgram_mem.c).  Takes the socket's lock, never sleeps. */
+/*
+ * Give back what a packet with PB_PAID is charged (net/dgram_mem.c).  Takes the
+ * socket's lock, never sleeps.
+ */
 void pbuf_settle(struct pbuf *p);
 /* @to, a piece of @from, takes @bytes of its charge along, if it has one. */
 void pbuf_pay_from(struct pbuf *to, struct pbuf *from, uint32_t bytes);
@@ -164,7 +175,10 @@ uint32_t pdata_truesize(const struct pdata *d, uint32_t off, uint32_t len);
 /* Copies @n bytes from @off on; returns the bytes done (short: fault). */
 size_t pdata_copy_to_iter(const struct pdata *d, uint32_t off, size_t n, struct iov_iter *it);
 void pdata_copy_out(const struct pdata *d, uint32_t off, void *dst, size_t n);
-/* Fresh pages (PAGE_NET) with room for @n bytes of any content, at most 64 KiB; NULL.  Never sleeps. */
+/*
+ * Fresh pages (PAGE_NET) with room for @n bytes of any content, at most 64 KiB; NULL.
+ * Never sleeps.
+ */
 struct pdata *pdata_room(size_t n);
 /* Fill what pdata_room() made, which nobody else refers to yet. */
 void pdata_copy_in(struct pdata *d, uint32_t at, const void *src, size_t n);
@@ -180,7 +194,8 @@ struct pdata *pdata_from_iter(struct iov_iter *it, size_t n);
 /* Internet checksum (RFC 1071): 32-bit partial sums, folded at the end. */
 uint32_t csum_add(uint32_t sum, const void *p, size_t n, bool odd);
 uint16_t csum_fold(uint32_t sum);
-uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len, uint8_t proto);
+uint32_t csum_pseudo(const struct ip_addr *src, const struct ip_addr *dst, uint32_t len,
+		     uint8_t proto);
 /**
  * pbuf_renew_csum - give a copy of a received packet the checksum that its header lacks
  * @c: with PB_CSUM_STALE set, else nothing is done; its network header at @nh in head[]

@@ -45,9 +45,10 @@ static bool conflict(const struct port_user *a, const struct port_user *b)
 
 static bool conflict_hold(const struct port_user *u, const struct port_hold *h)
 {
-	struct port_user as = {
-		.addr = h->addr, .v6only = true, .reuseaddr = h->reuseaddr, .reuseport = h->reuseport
-	};
+	struct port_user as = { .addr = h->addr,
+				.v6only = true,
+				.reuseaddr = h->reuseaddr,
+				.reuseport = h->reuseport };
 
 	return conflict(u, &as);
 }
@@ -149,8 +150,8 @@ int port_set_listening(struct port_table *t, struct port_user *u, bool on)
 }
 
 /* Under the bucket's lock. */
-static struct port_hold *find_hold(struct port_bucket *pb, const struct ip_addr *addr, uint16_t port,
-				   bool reuseaddr, bool reuseport)
+static struct port_hold *find_hold(struct port_bucket *pb, const struct ip_addr *addr,
+				   uint16_t port, bool reuseaddr, bool reuseport)
 {
 	struct port_hold *h;
 
@@ -162,9 +163,13 @@ static struct port_hold *find_hold(struct port_bucket *pb, const struct ip_addr 
 	return NULL;
 }
 
-/* Under the bucket's lock: takes a hold, with *@spare if there is none yet (then *@spare is NULL). */
-static struct port_hold *take_hold(struct port_bucket *pb, const struct ip_addr *addr, uint16_t port,
-				   bool reuseaddr, bool reuseport, struct port_hold **spare)
+/*
+ * Under the bucket's lock: takes a hold, with *@spare if there is none yet (then
+ * *@spare is NULL).
+ */
+static struct port_hold *take_hold(struct port_bucket *pb, const struct ip_addr *addr,
+				   uint16_t port, bool reuseaddr, bool reuseport,
+				   struct port_hold **spare)
 {
 	struct port_hold *h = find_hold(pb, addr, port, reuseaddr, reuseport);
 

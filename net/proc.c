@@ -13,7 +13,8 @@ static int show_stats(struct seq *s, void *arg)
 {
 	(void)arg;
 	for (unsigned i = 0; i < NR_NET_STATS; i++)
-		seq_printf(s, "%s %llu\n", net_stat_names[i], (unsigned long long)net_stat_sum((enum net_stat)i));
+		seq_printf(s, "%s %llu\n", net_stat_names[i],
+			   (unsigned long long)net_stat_sum((enum net_stat)i));
 	seq_printf(s, "tcp_timewait_now %u\n", tcp_tw_count());
 	seq_printf(s, "tcp_orphans_now %u\n", tcp_orphans());
 	return 0;
@@ -72,7 +73,9 @@ static int show_tcp(struct seq *s, void *arg)
 {
 	struct tcp_show t = { .s = s, .v6 = arg != NULL };
 
-	seq_printf(s, "  sl  local_address %sremote_address %sst tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n",
+	seq_printf(s,
+		   "  sl  local_address %sremote_address %sst tx_queue rx_queue tr tm->when "
+		   "retrnsmt   uid  timeout inode\n",
 		   t.v6 ? "                        " : "", t.v6 ? "                        " : "");
 	listen_for_each(show_listener, &t);
 	ep_for_each(show_ep, &t);
@@ -92,8 +95,12 @@ static int show_if_inet6(struct seq *s, void *arg)
 		for (unsigned k = 0; k < 16; k++)
 			seq_printf(s, "%02x", t[i].addr.b[k]);
 		seq_printf(s, " %02x %02x %02x %02x %8s\n", d->index, t[i].prefix,
-			   d->loopback ? 0x10 : t[i].addr.b[0] == 0xfe ? 0x20 : 0,
-			   atomic_load_explicit(&t[i].flags, memory_order_relaxed) & IFA_TENTATIVE ? 0x40 : 0x80,
+			   d->loopback		    ? 0x10
+			   : t[i].addr.b[0] == 0xfe ? 0x20
+						    : 0,
+			   atomic_load_explicit(&t[i].flags, memory_order_relaxed) & IFA_TENTATIVE
+				   ? 0x40
+				   : 0x80,
 			   d->name);
 	}
 	return 0;

@@ -17,7 +17,8 @@
 struct rate {
 	uint64_t gap;    /* ns: one answer in as long, on average */
 	unsigned burst;  /* answers at once after a rest */
-	_Atomic uint64_t empty_at[RATE_SLOTS]; /* clock_ns at which the slot's bucket will be empty */
+	/* clock_ns at which the slot's bucket will be empty */
+	_Atomic uint64_t empty_at[RATE_SLOTS];
 };
 
 /**

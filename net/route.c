@@ -91,7 +91,8 @@ int ifaddr_add_full(struct netdev *dev, const struct ip_addr *a, unsigned prefix
 		atomic_store_explicit(&free->flags, flags, memory_order_relaxed);
 		atomic_store_explicit(&free->dev, dev, memory_order_release);
 		if (free - addrs >= used_slots())
-			atomic_store_explicit(&nr_addrs, (unsigned)(free - addrs) + 1, memory_order_release);
+			atomic_store_explicit(&nr_addrs, (unsigned)(free - addrs) + 1,
+					      memory_order_release);
 		ret = 0;
 	}
 	spin_unlock(&addr_lock);
@@ -161,8 +162,8 @@ bool ifaddr_is_broadcast(const struct netdev *dev, const struct ip_addr *a)
 		const struct ifaddr *f = &addrs[i];
 		uint32_t host;
 
-		if (ifaddr_dev(f) != dev || !addr_is_v4(&f->addr) || f->prefix < 96 || f->prefix > 126 ||
-		    !prefix_match(a, &f->addr, f->prefix))
+		if (ifaddr_dev(f) != dev || !addr_is_v4(&f->addr) || f->prefix < 96 ||
+		    f->prefix > 126 || !prefix_match(a, &f->addr, f->prefix))
 			continue;
 		host = f->prefix == 96 ? ~0u : (1u << (128 - f->prefix)) - 1;
 		if ((get_be32(&a->b[12]) & host) == host)
@@ -198,7 +199,8 @@ static bool link_local(const struct ip_addr *a)
  */
 bool route_source(struct netdev *dev, const struct ip_addr *dst, struct ip_addr *out)
 {
-	bool narrow = link_local(dst) || (!addr_is_v4(dst) && dst->b[0] == 0xff && (dst->b[1] & 15) == 2);
+	bool narrow =
+		link_local(dst) || (!addr_is_v4(dst) && dst->b[0] == 0xff && (dst->b[1] & 15) == 2);
 	const struct ifaddr *best = NULL;
 	int best_score = -1;
 
@@ -294,8 +296,8 @@ static bool renewed(struct route_table *t, const struct route_entry *add, uint64
  * Publishes a copy without the entries for which @drop says so, and with @add
  * (NULL: none), unless that changes nothing.  Return: entries dropped, or -ENOMEM, -ENOBUFS.
  */
-static int change_routes(bool (*drop)(const struct route_entry *r, const void *arg), const void *arg,
-			 const struct route_entry *add)
+static int change_routes(bool (*drop)(const struct route_entry *r, const void *arg),
+			 const void *arg, const struct route_entry *add)
 {
 	uint64_t now = clock_ns();
 	struct route_table *old, *new;
@@ -376,10 +378,12 @@ static bool drop_match(const struct route_entry *r, const void *arg)
 	       (!m->proto || r->proto == m->proto);
 }
 
-int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw, struct netdev *dev,
-	      uint8_t proto)
+int route_del(const struct ip_addr *dst, unsigned prefix, const struct ip_addr *gw,
+	      struct netdev *dev, uint8_t proto)
 {
-	struct route_match m = { .dst = dst, .gw = gw, .prefix = prefix, .dev = dev, .proto = proto };
+	struct route_match m = {
+		.dst = dst, .gw = gw, .prefix = prefix, .dev = dev, .proto = proto
+	};
 	int n = change_routes(drop_match, &m, NULL);
 
 	return n < 0 ? n : n ? 0 : -ESRCH;
@@ -486,8 +490,8 @@ static struct netdev *device_out(const struct ip_addr *dst)
 	for (unsigned i = 0; i < used_slots(); i++) {
 		struct netdev *d = ifaddr_dev(&addrs[i]);
 
-		if (d && !d->loopback && d->up && addrs[i].prefix >= best && says_on_link(&addrs[i]) &&
-		    addr_is_v4(dst) == addr_is_v4(&addrs[i].addr) &&
+		if (d && !d->loopback && d->up && addrs[i].prefix >= best &&
+		    says_on_link(&addrs[i]) && addr_is_v4(dst) == addr_is_v4(&addrs[i].addr) &&
 		    prefix_match(dst, &addrs[i].addr, addrs[i].prefix)) {
 			dev = d;
 			best = addrs[i].prefix;

@@ -63,7 +63,8 @@ uint64_t net_hash(const uint64_t *words, unsigned n)
 
 uint32_t net_random(void)
 {
-	uint64_t w[2] = { atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed), clock_ns() };
+	uint64_t w[2] = { atomic_fetch_add_explicit(&counter, 1, memory_order_relaxed),
+			  clock_ns() };
 
 	return (uint32_t)net_hash(w, 2);
 }

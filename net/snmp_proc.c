@@ -40,7 +40,9 @@ static int show_snmp(struct seq *s, void *arg)
 		{ "FragCreates", NS_frag_out },
 	};
 	static const struct row icmp[] = {
-		{ "InMsgs", NS_icmp_in }, { "InErrors", NS_icmp_errors_bad }, { "OutMsgs", NS_icmp_out },
+		{ "InMsgs", NS_icmp_in },
+		{ "InErrors", NS_icmp_errors_bad },
+		{ "OutMsgs", NS_icmp_out },
 	};
 	static const struct row tcp[] = {
 		{ "ActiveOpens", NS_tcp_active_opens }, { "PassiveOpens", NS_tcp_passive_opens },

@@ -5,8 +5,8 @@
 #include "net/sock_info.h"
 #include "net/tcp.h"
 
-void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type, int protocol,
-		      struct owner *owner)
+void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type,
+		      int protocol, struct owner *owner)
 {
 	s->ops = ops;
 	s->family = family;
@@ -17,8 +17,10 @@ void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, in
 	wq_init(&s->rd, "sock_rd");
 	wq_init(&s->wr, "sock_wr");
 	sock_mem_init(&s->mem, owner);
-	atomic_init(&s->sndbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_SNDBUF_DEFAULT : DGRAM_BUF_DEFAULT);
-	atomic_init(&s->rcvbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_RCVBUF_DEFAULT : DGRAM_BUF_DEFAULT);
+	atomic_init(&s->sndbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_SNDBUF_DEFAULT
+									 : DGRAM_BUF_DEFAULT);
+	atomic_init(&s->rcvbuf, type == SOCK_STREAM && family != AF_UNIX ? SOCK_RCVBUF_DEFAULT
+									 : DGRAM_BUF_DEFAULT);
 	s->rcvlowat = 1;
 	s->ip = (struct ip_opts){ .mcast_ttl = 1, .mcast_loop = true, .pmtudisc = PMTUDISC_WANT };
 }
@@ -119,7 +121,8 @@ static int set_timeo(uint64_t *where, const void *val, unsigned len)
 	if (tv[0] < 0)
 		*where = 1; /* as Linux: a negative time-out is over at once */
 	else
-		*where = (uint64_t)min_t(int64_t, tv[0], 1000000000) * NSEC_PER_SEC + (uint64_t)tv[1] * 1000;
+		*where = (uint64_t)min_t(int64_t, tv[0], 1000000000) * NSEC_PER_SEC +
+			 (uint64_t)tv[1] * 1000;
 	return 0;
 }
 
@@ -152,7 +155,8 @@ static int set_socket_option(struct sock *s, int name, const void *val, unsigned
 			struct tcp_sock *tp = tcp_of(s);
 
 			if (v && !tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_LISTEN)))
-				return tcp_setsockopt(s, SOL_TCP, TCP_KEEPIDLE, &tp->keep_idle, sizeof(int));
+				return tcp_setsockopt(s, SOL_TCP, TCP_KEEPIDLE, &tp->keep_idle,
+						      sizeof(int));
 		}
 		return 0;
 	case SO_BROADCAST:
@@ -231,7 +235,8 @@ static int get_socket_option(struct sock *s, int name, void *val, unsigned *len)
 		v = s->protocol;
 		break;
 	case SO_ACCEPTCONN:
-		v = s->type == SOCK_STREAM && s->family != AF_UNIX && tcp_in(tcp_of(s), TCPF(TCP_LISTEN));
+		v = s->type == SOCK_STREAM && s->family != AF_UNIX &&
+		    tcp_in(tcp_of(s), TCPF(TCP_LISTEN));
 		break;
 	case SO_REUSEADDR:
 		v = s->reuseaddr;

@@ -42,7 +42,8 @@ struct sock_msg {
 	unsigned flags;            /* MSG_* */
 	bool nonblock;
 	bool spliced;              /* receive: into a pipe, which has no place for a mark */
-	union sockaddr_any *name;  /* send: destination or NULL; receive: source goes here, or NULL */
+	/* send: destination or NULL; receive: source goes here, or NULL */
+	union sockaddr_any *name;
 	unsigned name_len;
 	unsigned out_flags;        /* receive: MSG_TRUNC, MSG_CTRUNC */
 	struct scm_files *files;   /* send: taken over on success; receive: out */
@@ -57,11 +58,13 @@ struct sock_ops {
 	int (*connect)(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
 	int (*listen)(struct sock *s, int backlog);
 	int (*accept)(struct sock *s, struct sock **out, bool nonblock);
-	int (*getname)(struct sock *s, union sockaddr_any *a, enum sock_end end); /* length or -errno */
+	/* length or -errno */
+	int (*getname)(struct sock *s, union sockaddr_any *a, enum sock_end end);
 	ssize_t (*sendmsg)(struct sock *s, struct sock_msg *m);
 	ssize_t (*recvmsg)(struct sock *s, struct sock_msg *m);
 	/* Takes its own page references.  @flags: MSG_MORE, MSG_DONTWAIT. */
-	ssize_t (*send_pages)(struct sock *s, const struct page_part *v, unsigned n, unsigned flags);
+	ssize_t (*send_pages)(struct sock *s, const struct page_part *v, unsigned n,
+			      unsigned flags);
 	int (*shutdown)(struct sock *s, int how);
 	unsigned (*poll)(struct sock *s, struct file *f, struct poll_table *pt);
 	int (*setsockopt)(struct sock *s, int level, int name, const void *val, unsigned len);
@@ -112,7 +115,8 @@ struct sock {
 	uint8_t tos, ttl;                /* [p] ttl 0: what ip_output() takes for its device */
 	bool timestamp;                  /* [p] report when datagrams came */
 	struct ip_opts ip;
-	uint32_t ino, uid;               /* number in /proc/PID/fd, user who made it; set with the file */
+	/* number in /proc/PID/fd, user who made it; set with the file */
+	uint32_t ino, uid;
 	struct rcu_head rcu;
 };
 
@@ -121,8 +125,8 @@ struct sock {
 #define SOCK_BUF_MAX        (8u << 20) /* what SO_SNDBUF, SO_RCVBUF can ask for */
 #define DGRAM_BUF_DEFAULT   212992u
 
-void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type, int protocol,
-		      struct owner *owner);
+void sock_common_init(struct sock *s, const struct sock_ops *ops, int family, int type,
+		      int protocol, struct owner *owner);
 void sock_common_destroy(struct sock *s);
 
 /* -errno of the pending error, which it clears; 0. */
@@ -168,15 +172,16 @@ int ip_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len)
  * The address for a bind(): local, any, multicast, broadcast, or with IP_FREEBIND whatever.
  * 0, -EINVAL, -EAFNOSUPPORT, -EADDRNOTAVAIL.
  */
-int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len, struct ip_addr *out,
-		    uint16_t *port);
+int ip_bind_address(const struct sock *s, const union sockaddr_any *a, unsigned len,
+		    struct ip_addr *out, uint16_t *port);
 /* What bind() to @addr says besides: an IPv6 address of its own is deaf to IPv4. */
 static inline void ip_bound_to(struct sock *s, const struct ip_addr *addr)
 {
 	if (s->family == AF_INET6 && !addr_is_any(addr) && !addr_is_v4(addr))
 		s->v6only = true;
 }
-int ip_bind_device(struct sock *s, const void *name, unsigned len); /* SO_BINDTODEVICE: 0, -ENODEV */
+/* SO_BINDTODEVICE: 0, -ENODEV */
+int ip_bind_device(struct sock *s, const void *name, unsigned len);
 void ip_opts_destroy(struct sock *s); /* leaves its multicast groups */
 int sockopt_int(const void *val, unsigned len, int *out);
 int sockopt_put_int(void *val, unsigned *len, int v);

@@ -152,7 +152,8 @@ static long sock_ioctl(struct file *f, unsigned cmd, unsigned long arg)
 		return put_user(v, (int *)arg);
 	if (ret != -ENOTTY)
 		return ret;
-	return (cmd & 0xff00) == 0x8900 && cmd != SIOCATMARK ? if_ioctl(s->family, cmd, (void *)arg) : -ENOTTY;
+	return (cmd & 0xff00) == 0x8900 && cmd != SIOCATMARK ? if_ioctl(s->family, cmd, (void *)arg)
+							     : -ENOTTY;
 }
 
 static void sock_release(struct file *f)

@@ -20,7 +20,10 @@ struct dgram_sock;
 struct sock_place {
 	unsigned bucket, entry;
 };
-/* Call @fn for each until it returns false; under RCU, so it does not sleep.  @at: from there, and where it ended. */
+/*
+ * Call @fn for each until it returns false; under RCU, so it does not sleep.  @at:
+ * from there, and where it ended.
+ */
 bool udp_walk(struct sock_place *at, bool (*fn)(struct dgram_sock *d, void *arg), void *arg);
 bool udp_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg);
 bool raw_for_each(bool (*fn)(struct dgram_sock *d, void *arg), void *arg);

@@ -44,7 +44,8 @@ static bool may_bind(const union sockaddr_any *a)
 {
 	unsigned port = get_be16(&a->in.port); /* at the same place in both families */
 
-	return (a->family != AF_INET && a->family != AF_INET6) || !port || port >= 1024 || is_root();
+	return (a->family != AF_INET && a->family != AF_INET6) || !port || port >= 1024 ||
+	       is_root();
 }
 
 int sockaddr_import(union sockaddr_any *a, const void __user *addr, unsigned len)
@@ -70,13 +71,15 @@ int sockaddr_export(const union sockaddr_any *a, unsigned len, void __user *addr
 
 long sys_socket(int family, int type, int protocol)
 {
-	unsigned flags = (type & SOCK_NONBLOCK ? O_NONBLOCK : 0) | (type & SOCK_CLOEXEC ? O_CLOEXEC : 0);
+	unsigned flags =
+		(type & SOCK_NONBLOCK ? O_NONBLOCK : 0) | (type & SOCK_CLOEXEC ? O_CLOEXEC : 0);
 	struct file *f;
 
 	if (type & ~(SOCK_TYPE_MASK | SOCK_NONBLOCK | SOCK_CLOEXEC))
 		return -EINVAL;
 	/* Whoever has one can forge and overhear. */
-	if ((family == AF_PACKET || ((type & SOCK_TYPE_MASK) == SOCK_RAW && (family == AF_INET || family == AF_INET6))) &&
+	if ((family == AF_PACKET ||
+	     ((type & SOCK_TYPE_MASK) == SOCK_RAW && (family == AF_INET || family == AF_INET6))) &&
 	    !is_root())
 		return -EPERM;
 	f = socket_file(family, type, protocol);
@@ -85,7 +88,8 @@ long sys_socket(int family, int type, int protocol)
 
 long sys_socketpair(int family, int type, int protocol, int __user *fds)
 {
-	unsigned flags = (type & SOCK_NONBLOCK ? O_NONBLOCK : 0), cloexec = type & SOCK_CLOEXEC ? O_CLOEXEC : 0;
+	unsigned flags = (type & SOCK_NONBLOCK ? O_NONBLOCK : 0),
+		 cloexec = type & SOCK_CLOEXEC ? O_CLOEXEC : 0;
 	struct sock *a, *b;
 	struct file *fa, *fb;
 	int fd[2], ret;
@@ -166,7 +170,8 @@ long sys_connect(int fd, const void __user *addr, int len)
 		return PTR_ERR(s);
 	ret = sockaddr_import(&a, addr, (unsigned)len);
 	if (!ret)
-		ret = s->ops->connect ? s->ops->connect(s, &a, (unsigned)len, sock_file_nonblock(f)) : -EOPNOTSUPP;
+		ret = s->ops->connect ? s->ops->connect(s, &a, (unsigned)len, sock_file_nonblock(f))
+				      : -EOPNOTSUPP;
 	fput(f);
 	return ret;
 }

@@ -15,12 +15,15 @@ long sys_accept4(int fd, void __user *addr, int __user *ulen, int flags);
 long sys_getsockname(int fd, void __user *addr, int __user *ulen);
 long sys_getpeername(int fd, void __user *addr, int __user *ulen);
 long sys_shutdown(int fd, int how);
-long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const void __user *addr, int len);
-long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __user *addr, int __user *ulen);
+long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const void __user *addr,
+		int len);
+long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __user *addr,
+		  int __user *ulen);
 long sys_sendmsg(int fd, void __user *msg, unsigned flags);
 long sys_recvmsg(int fd, void __user *msg, unsigned flags);
 long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags);
-long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags, const void __user *timeout);
+long sys_recvmmsg(int fd, void __user *msgs, unsigned n, unsigned flags,
+		  const void __user *timeout);
 long sys_setsockopt(int fd, int level, int name, const void __user *val, int len);
 long sys_getsockopt(int fd, int level, int name, void __user *val, int __user *ulen);
 

@@ -22,7 +22,8 @@ static ssize_t send_common(struct sock *s, struct file *f, struct sock_msg *m)
 	return ret;
 }
 
-long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const void __user *addr, int len)
+long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const void __user *addr,
+		int len)
 {
 	struct iov v = { (void *)buf, min_t(size_t, n, LONG_MAX) };
 	struct iov_iter it;
@@ -48,7 +49,8 @@ long sys_sendto(int fd, const void __user *buf, size_t n, unsigned flags, const 
 	return ret;
 }
 
-long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __user *addr, int __user *ulen)
+long sys_recvfrom(int fd, void __user *buf, size_t n, unsigned flags, void __user *addr,
+		  int __user *ulen)
 {
 	struct iov v = { buf, min_t(size_t, n, LONG_MAX) };
 	struct iov_iter it;
@@ -170,7 +172,10 @@ long sys_recvmsg(int fd, void __user *msg, unsigned flags)
 	return ret;
 }
 
-/* Addresses of a program need not be aligned, nor be addresses of anything: no pointer arithmetic. */
+/*
+ * Addresses of a program need not be aligned, nor be addresses of anything: no pointer
+ * arithmetic.
+ */
 static void __user *mmsg_at(void __user *msgs, unsigned i)
 {
 	return (void __user *)((uintptr_t)msgs + i * sizeof(struct abi_mmsghdr));
@@ -178,8 +183,8 @@ static void __user *mmsg_at(void __user *msgs, unsigned i)
 
 static int put_mmsg_len(void __user *msg, uint32_t len)
 {
-	return copy_to_user((void __user *)((uintptr_t)msg + offsetof(struct abi_mmsghdr, len)), &len,
-			    sizeof(len));
+	return copy_to_user((void __user *)((uintptr_t)msg + offsetof(struct abi_mmsghdr, len)),
+			    &len, sizeof(len));
 }
 
 long sys_sendmmsg(int fd, void __user *msgs, unsigned n, unsigned flags)

@@ -114,7 +114,10 @@ static inline uint32_t seg_end(const struct tcp_seg *s)
 	return s->seq + seg_span(s);
 }
 
-/* What holds sending back, for TCP_INFO: nothing to send; the network; the peer's window; the buffer's size. */
+/*
+ * What holds sending back, for TCP_INFO: nothing to send; the network; the peer's
+ * window; the buffer's size.
+ */
 enum tcp_limit { LIMIT_NONE, LIMIT_BUSY, LIMIT_RWND, LIMIT_SNDBUF, TCP_LIMITS };
 #define TCP_LIMIT_SHIFT 14 /* 16.384 us */
 
@@ -149,11 +152,13 @@ struct tcp_sock {
 	struct netdev *dev;     /* [o] route, set with the connection */
 	struct pqueue outq;     /* [o] built, not yet handed to the device */
 	bool wake_rd, wake_wr;  /* [o] when ownership goes */
-	uint16_t home;          /* [o] for pbuf.home: CPU + 1 of the program; changes with nothing in flight */
+	/* [o] for pbuf.home: CPU + 1 of the program; changes with nothing in flight */
+	uint16_t home;
 
 	/* Sending. [o] */
 	struct list_head txq;       /* tcp_seg: sent and unacknowledged, then unsent */
-	struct tcp_seg *tx_next;    /* first unsent; NULL none.  From here to timer: tcp_renew() clears */
+	/* first unsent; NULL none.  From here to timer: tcp_renew() clears */
+	struct tcp_seg *tx_next;
 	uint32_t snd_una, snd_nxt, snd_wnd, snd_wl1, snd_wl2, snd_max_wnd;
 	uint32_t write_seq;         /* behind the last byte queued */
 	uint32_t iss, irs;
@@ -165,7 +170,8 @@ struct tcp_sock {
 	bool fin_queued, more;
 	bool probe_byte;            /* the byte at snd_nxt went out with a window probe */
 	bool orphan_counted;        /* among tcp_orphans() */
-	int soft_err;               /* what ICMP said about segments in flight; told at a time-out */
+	/* what ICMP said about segments in flight; told at a time-out */
+	int soft_err;
 	_Atomic uint32_t wmem;      /* truesize queued; read by waiting writers */
 	struct page *frag;          /* partly used block for copied bytes */
 	uint32_t frag_off, frag_size;
@@ -175,7 +181,8 @@ struct tcp_sock {
 	uint32_t rx_off;            /* bytes of the first already read */
 	_Atomic uint32_t rx_bytes;  /* readable; looked at by waiting readers */
 	uint32_t rmem;              /* truesize of rxq and ofo */
-	uint32_t rcv_nxt, rcv_wup, rcv_adv; /* next expected; last acknowledged; right edge promised */
+	/* next expected; last acknowledged; right edge promised */
+	uint32_t rcv_nxt, rcv_wup, rcv_adv;
 	uint32_t rcv_wnd_last;
 	uint32_t ts_recent;
 	uint64_t ts_recent_ns;
@@ -193,7 +200,8 @@ struct tcp_sock {
 	uint32_t snd_up;
 	bool hungry;                /* the last reader waits for more than one byte */
 	bool ack_now, ack_pending, fin_rcvd;
-	bool fin_done;              /* the peer's end has been reached: no later error changes that */
+	/* the peer's end has been reached: no later error changes that */
+	bool fin_done;
 	bool interactive;           /* requests are answered soon: the answer acknowledges */
 	uint8_t quick;              /* so many acknowledgements more do not wait */
 	uint32_t answered;          /* rcv_nxt when data was last sent */
@@ -206,17 +214,21 @@ struct tcp_sock {
 	uint8_t dupacks, backoff, retries, probes_out;
 	uint8_t rto_probes;         /* loopback: asked so often before retransmitting */
 	uint8_t frto;               /* enum tcp_frto */
-	bool ecn_echo, ecn_cwr;     /* ECE goes with each acknowledgement; CWR with the next new data */
+	/* ECE goes with each acknowledgement; CWR with the next new data */
+	bool ecn_echo, ecn_cwr;
 	bool tlp_out, tlp_retrans;  /* a tail probe is out; it was a repetition */
 	uint32_t probe_ts;          /* our timestamp in the last of them */
 	uint32_t recover;           /* recovery ends when this is acknowledged */
 	uint32_t tlp_end, tlp_ts;   /* the probe's answer acknowledges this; our timestamp in it */
-	uint32_t sacked, lost, retrans; /* bytes so marked in txq; without SACK: counted duplicates */
+	/* bytes so marked in txq; without SACK: counted duplicates */
+	uint32_t sacked, lost, retrans;
 	uint32_t nr_sacked;         /* elements of txq marked SEG_SACKED */
 	uint32_t prr_flight, prr_delivered, prr_out; /* since the recovery began (tcp_prr.c) */
 	struct tcp_seg *sack_hint;  /* marked last; NULL: begin at the head */
-	struct tcp_seg *rtx_hint;   /* no lost element before it waits to be sent again; NULL: unknown */
-	struct list_head tsq;       /* tcp_seg.tlink, in the order of the last transmission (tcp_rack.h) */
+	/* no lost element before it waits to be sent again; NULL: unknown */
+	struct tcp_seg *rtx_hint;
+	/* tcp_seg.tlink, in the order of the last transmission (tcp_rack.h) */
+	struct list_head tsq;
 	struct tcp_rack rack;
 	union {
 		struct tcp_cubic cubic;
@@ -244,12 +256,14 @@ struct tcp_sock {
 	bool nodelay, cork, quickack, inq; /* inq: TCP_INQ */
 	bool connecting;            /* connect() has begun and not yet told the result */
 	bool connected;             /* connect() or accept() said so; until connect(AF_UNSPEC) */
-	bool addr_locked, port_locked; /* named by bind(): not given back when the connection ends */
+	/* named by bind(): not given back when the connection ends */
+	bool addr_locked, port_locked;
 	uint32_t user_mss;          /* TCP_MAXSEG; 0 none */
 	unsigned keep_idle, keep_intvl, keep_cnt; /* seconds */
 	unsigned user_timeout_ms, syn_retries, defer_accept, linger2, notsent_lowat;
 
-	uint64_t first_rto_ns;      /* when the present run of time-outs began.  From here: tcp_renew() clears */
+	/* when the present run of time-outs began.  From here: tcp_renew() clears */
+	uint64_t first_rto_ns;
 	unsigned keep_probes;
 
 	/* Counts for TCP_INFO. [o] */
@@ -263,10 +277,12 @@ struct tcp_sock {
 	uint32_t limit_at;            /* … since then, in units of TCP_LIMIT_SHIFT, as are … */
 	uint32_t limited[TCP_LIMITS]; /* … the sums; they stop at their largest value (19 hours) */
 	uint32_t rate_mark;           /* low bits of delivered when the sample began, … */
-	uint64_t rate_at, rate;       /* … that time, and the last sample in bytes a second; to here */
+	/* … that time, and the last sample in bytes a second; to here */
+	uint64_t rate_at, rate;
 
 	struct list_head accept_link; /* listener's lock */
-	struct tcp_sock *parent;      /* listener a child came from, until accepted; only compared */
+	/* listener a child came from, until accepted; only compared */
+	struct tcp_sock *parent;
 	struct tcp_listener *listener;
 	_Atomic(struct tcp_sock *) lnext; /* listener hash, RCU */
 	bool listen_hashed;
@@ -309,12 +325,18 @@ void tcp_reset(struct tcp_sock *tp, int err);    /* the same with an error for t
 void tcp_abort(struct tcp_sock *tp, int err);    /* the same, and tells the peer by RST */
 void tcp_established(struct tcp_sock *tp, uint64_t now); /* buffers, keepalive, wake-ups */
 void tcp_set_mss(struct tcp_sock *tp);
-void tcp_path_check(struct tcp_sock *tp); /* owned; before something is sent: does the path take less by now? */
-unsigned tcp_orphans(void);          /* connections without a file that still have something to do */
+/* owned; before something is sent: does the path take less by now? */
+void tcp_path_check(struct tcp_sock *tp);
+/* connections without a file that still have something to do */
+unsigned tcp_orphans(void);
 void tcp_flush(struct tcp_sock *tp); /* hands outq to the device, in order */
-int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo); /* owned; 0 or -errno */
+/* owned; 0 or -errno */
+int tcp_wait_connected(struct tcp_sock *tp, uint64_t deadline, uint64_t timeo);
 int tcp_connect(struct sock *s, const union sockaddr_any *a, unsigned len, bool nonblock);
-/* Ends whatever the socket is doing, with a reset if need be, and renews it.  Owned before and after. */
+/*
+ * Ends whatever the socket is doing, with a reset if need be, and renews it.  Owned
+ * before and after.
+ */
 void tcp_disconnect(struct tcp_sock *tp);
 /*
  * Makes a dead connection's socket as good as new: no bytes, no numbers, no name but what
@@ -339,14 +361,16 @@ static inline bool tcp_unsent_enough(const struct tcp_sock *tp, unsigned shift)
 {
 	return unlikely(tp->notsent_lowat) &&
 	       ((uint64_t)(__atomic_load_n(&tp->write_seq, __ATOMIC_RELAXED) -
-			   __atomic_load_n(&tp->snd_nxt, __ATOMIC_RELAXED)) << shift) >= tp->notsent_lowat;
+			   __atomic_load_n(&tp->snd_nxt, __ATOMIC_RELAXED))
+		<< shift) >= tp->notsent_lowat;
 }
 
 /* tcp_hash.c */
 int tcp_hash_init(void);
 uint64_t ep_hash(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport);
 /* Return: the endpoint with a reference, or NULL.  Context: any thread; takes RCU itself. */
-struct ep *ep_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport);
+struct ep *ep_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r,
+		     uint16_t rport);
 /* Adds @e (its addresses are set) with a reference: 0, or -EADDRNOTAVAIL if the four are taken. */
 int ep_insert(struct ep *e, bool reuse_tw);
 bool ep_remove(struct ep *e);                   /* drops the table's reference; true if it was in */
@@ -361,7 +385,10 @@ struct tcp_sock *listen_lookup(const struct ip_addr *l, uint16_t lport, const st
 /* Calls @fn for each connection, request and TIME_WAIT, under RCU. */
 void ep_for_each(void (*fn)(struct ep *e, void *arg), void *arg);
 void listen_for_each(void (*fn)(struct tcp_sock *tp, void *arg), void *arg);
-/* The same for lists made in parts: until @fn returns false (then false), from @at on, where it stopped. */
+/*
+ * The same for lists made in parts: until @fn returns false (then false), from @at on,
+ * where it stopped.
+ */
 bool ep_walk(struct sock_place *at, bool (*fn)(struct ep *e, void *arg), void *arg);
 bool listen_walk(struct sock_place *at, bool (*fn)(struct tcp_sock *tp, void *arg), void *arg);
 struct abi_tcp_info;
@@ -393,9 +420,11 @@ bool tcp_rx_charge(struct tcp_sock *tp, struct pbuf *p, bool in_order); /* false
 void tcp_rx_uncharge(struct tcp_sock *tp, struct pbuf *p);
 /* @p comes next: queued, or freed because its bytes have been copied (@packed). */
 void tcp_rx_append(struct tcp_sock *tp, struct pbuf *p, bool packed);
-bool tcp_memory_short(const struct tcp_sock *tp); /* a root-group socket, and the machine has little left */
+/* a root-group socket, and the machine has little left */
+bool tcp_memory_short(const struct tcp_sock *tp);
 void tcp_fin_received(struct tcp_sock *tp, uint64_t now);
-bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now); /* false: segment is to be dropped */
+/* false: segment is to be dropped */
+bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now);
 void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now);
 uint32_t tcp_window(struct tcp_sock *tp); /* window to offer now, bytes */
 uint32_t tcp_window_room(const struct tcp_sock *tp, uint32_t least);
@@ -406,13 +435,17 @@ void tcp_output(struct tcp_sock *tp, uint64_t now);
 void tcp_output_one(struct tcp_sock *tp, uint64_t now);  /* tx_next is there */
 void tcp_send_ack(struct tcp_sock *tp, uint64_t now);
 void tcp_send_probe(struct tcp_sock *tp, uint64_t now);  /* one below snd_una, no data */
-void tcp_send_window_probe(struct tcp_sock *tp, uint64_t now); /* the next byte, beyond the window */
-bool tcp_claim_probe(struct tcp_sock *tp); /* that byte was taken: it is sent; false: no memory to say so */
+/* the next byte, beyond the window */
+void tcp_send_window_probe(struct tcp_sock *tp, uint64_t now);
+/* that byte was taken: it is sent; false: no memory to say so */
+bool tcp_claim_probe(struct tcp_sock *tp);
 void tcp_send_reset(struct tcp_sock *tp, uint64_t now);
 void tcp_push_last(struct tcp_sock *tp); /* PSH on the last packet of outq, which is data */
 void tcp_reply_reset(const struct pbuf *p);              /* to a segment nobody wants */
-void tcp_reply_stray(const struct pbuf *p);              /* the same to one of no connection, at a bounded rate */
-void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr);
+/* the same to one of no connection, at a bounded rate */
+void tcp_reply_stray(const struct pbuf *p);
+void tcp_reply_ack(const struct pbuf *p, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts,
+		   uint32_t tsecr);
 bool tcp_send_seg(struct tcp_sock *tp, struct tcp_seg *seg, uint64_t now);
 struct tcp_seg *tcp_seg_alloc(struct tcp_sock *tp);
 void tcp_seg_free(struct tcp_sock *tp, struct tcp_seg *s);
@@ -429,7 +462,8 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 int tcp_seg_init(void);
 
 /* tcp_sack.c */
-void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a);
+void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
+		     struct tcp_ack_info *a);
 bool tcp_mark_longer(struct tcp_sock *tp, uint32_t mss); /* true: something in flight was longer */
 void tcp_mark_timeout(struct tcp_sock *tp, uint64_t now);
 void tcp_clear_lost(struct tcp_sock *tp);
@@ -444,7 +478,8 @@ void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_in
 		    uint64_t now);
 void tcp_enter_cwr(struct tcp_sock *tp);
 void tcp_enter_recovery(struct tcp_sock *tp);
-void tcp_enter_repair(struct tcp_sock *tp); /* the same without a reduction: no sign of congestion */
+/* the same without a reduction: no sign of congestion */
+void tcp_enter_repair(struct tcp_sock *tp);
 void tcp_enter_loss(struct tcp_sock *tp, uint64_t now);
 
 /* tcp_prr.c */
@@ -455,7 +490,8 @@ void tcp_prr_update(struct tcp_sock *tp, uint32_t delivered, bool safe);
 bool tcp_ecn_asks(const struct tcp_sock *tp);    /* is our SYN to ask for it? */
 bool tcp_ecn_accepts(const struct pbuf *syn);    /* the peer's SYN asks, and we want it */
 uint8_t tcp_ecn_tos(const struct tcp_sock *tp, bool capable); /* type of service of a packet */
-void tcp_ecn_received(struct tcp_sock *tp, const struct pbuf *p); /* data: a mark, or the end of an echo */
+/* data: a mark, or the end of an echo */
+void tcp_ecn_received(struct tcp_sock *tp, const struct pbuf *p);
 void tcp_ecn_echoed(struct tcp_sock *tp, const struct pbuf *p);   /* an acknowledgement */
 void tcp_ecn_reduced(struct tcp_sock *tp);       /* the window has been reduced */
 uint8_t tcp_ecn_flags(struct tcp_sock *tp, bool new_data); /* for the next segment */
@@ -464,12 +500,14 @@ void tcp_icmp_event(struct tcp_sock *tp); /* owned: what icmp holds (tcp_icmp.c)
 
 /* tcp_urg.c */
 void tcp_urg_received(struct tcp_sock *tp, const struct pbuf *p); /* acceptable, with URG */
-void tcp_urg_take(struct tcp_sock *tp, const struct pbuf *p);     /* in-order data while it is expected */
+/* in-order data while it is expected */
+void tcp_urg_take(struct tcp_sock *tp, const struct pbuf *p);
 /* Bytes that can be read before the urgent one; UINT32_MAX: it has been read. */
 uint32_t tcp_urg_distance(const struct tcp_sock *tp);
 ssize_t tcp_urg_recv(struct tcp_sock *tp, struct sock_msg *m);    /* recv(MSG_OOB), not owned */
 void tcp_urg_queued(struct tcp_sock *tp);                         /* everything queued is urgent */
-uint16_t tcp_urg_pointer(struct tcp_sock *tp, uint32_t seq);      /* for a segment; 0: without URG */
+/* for a segment; 0: without URG */
+uint16_t tcp_urg_pointer(struct tcp_sock *tp, uint32_t seq);
 
 /* tcp_pack.c */
 uint32_t tcp_rx_truesize(const struct tcp_sock *tp, const struct pbuf *p);
@@ -485,7 +523,8 @@ void tcp_rto_restart(struct tcp_sock *tp, uint64_t now);
 
 /* tcp_listen.c, tcp_req.c; more in net/tcp_listen.h */
 unsigned tcp_accept_waiting(const struct tcp_sock *l, unsigned *backlog); /* NULL is fine */
-uint32_t tcp_local_mss(const struct netdev *dev, const struct ip_addr *a); /* what we take from there */
+/* what we take from there */
+uint32_t tcp_local_mss(const struct netdev *dev, const struct ip_addr *a);
 int tcp_listen(struct sock *s, int backlog);
 int tcp_accept(struct sock *s, struct sock **out, bool nonblock);
 void tcp_listen_input(struct tcp_sock *l, struct pbuf *p);    /* consumes p, not the reference */

@@ -17,8 +17,8 @@ static void uncount(struct tcp_sock *tp, const struct tcp_seg *s, uint32_t n)
 }
 
 /* @s has arrived: not known before. */
-static inline void arrived(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p, uint64_t now,
-			   struct tcp_ack_info *a)
+static inline void arrived(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p,
+			   uint64_t now, struct tcp_ack_info *a)
 {
 	a->delivered += seg_span(s);
 	if (s->tx == 1) { /* Karn: only what was sent once */
@@ -30,7 +30,8 @@ static inline void arrived(struct tcp_sock *tp, const struct tcp_seg *s, const s
 }
 
 /* Takes what the acknowledgement covers off the send queue. */
-static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
+static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
+			struct tcp_ack_info *a)
 {
 	uint32_t ack = p->tcp.ack;
 	struct tcp_seg *s, *n;
@@ -47,7 +48,10 @@ static void clean_queue(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
 				break;
 			uncount(tp, s, part);
 			if (!(s->flags & SEG_SACKED)) {
-				struct tcp_seg head = { .seq = s->seq, .len = part, .tx = s->tx, .sent_ns = s->sent_ns };
+				struct tcp_seg head = { .seq = s->seq,
+							.len = part,
+							.tx = s->tx,
+							.sent_ns = s->sent_ns };
 
 				arrived(tp, &head, p, now, a);
 			}
@@ -83,7 +87,8 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	struct tcp_ack_info a = { 0 };
 	bool window_moved = false, dup;
 
-	if (unlikely(seq_gt(ack, tp->snd_nxt)) && !(ack == tp->snd_nxt + 1 && tcp_claim_probe(tp))) {
+	if (unlikely(seq_gt(ack, tp->snd_nxt)) &&
+	    !(ack == tp->snd_nxt + 1 && tcp_claim_probe(tp))) {
 		tcp_challenge_ack(tp, now);
 		return false;
 	}
@@ -143,7 +148,8 @@ bool tcp_ack(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	tp->probes_out = 0;
 	if (unlikely(tp->tlp_out))
 		tcp_tlp_acked(tp, p, &a);
-	dup = !acked && !p->len && !window_moved && flight && !(p->tcp.tcp_flags & (TH_SYN | TH_FIN));
+	dup = !acked && !p->len && !window_moved && flight &&
+	      !(p->tcp.tcp_flags & (TH_SYN | TH_FIN));
 	if (flight)
 		tcp_congestion(tp, p, &a, dup, now);
 	if (unlikely(tp->opts & TCP_OPT_ECN))

@@ -25,7 +25,8 @@ struct tcp_cubic {
 	uint64_t epoch;       /* when the present growth began; 0: at the next acknowledgement */
 	uint64_t k_ms;        /* from then until the window is origin again */
 	uint32_t origin;      /* W_max: where the curve is flat */
-	uint32_t w_max;       /* the window before the last reduction, lower if it had not recovered */
+	/* the window before the last reduction, lower if it had not recovered */
+	uint32_t w_max;
 	uint32_t w_est;       /* what Reno would have by now */
 	uint32_t prior_w_max; /* for undo */
 	uint32_t credit;      /* byte-windows acknowledged and not yet turned into growth */

@@ -47,7 +47,8 @@ static void discard(struct tcp_sock *tp)
 	tcp_put(tp);
 }
 
-struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o, uint64_t now)
+struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o,
+			   uint64_t now)
 {
 	struct tcp_sock *tp = tcp_alloc(l->sk.family, l->sk.mem.owner, GFP_ATOMIC);
 
@@ -84,11 +85,13 @@ struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct 
 	tp->ts_recent = o->ts_recent;
 	tp->ts_recent_ns = now;
 	/* The window that the SYN-ACK promised. */
-	tp->rcv_wnd_last = min(atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed) / 2, 65535u);
+	tp->rcv_wnd_last =
+		min(atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed) / 2, 65535u);
 	tp->rcv_adv = tp->rcv_nxt + tp->rcv_wnd_last;
 	tcp_set_state(tp, TCP_SYN_RECV);
 	tp->parent = l;
-	tp->hold = port_hold_get(&tcp_ports, &e->laddr, e->lport, tp->sk.reuseaddr, tp->sk.reuseport);
+	tp->hold =
+		port_hold_get(&tcp_ports, &e->laddr, e->lport, tp->sk.reuseaddr, tp->sk.reuseport);
 	if (!tp->hold) {
 		discard(tp);
 		return NULL;
@@ -115,7 +118,8 @@ void tcp_child_ready(struct tcp_sock *l, struct tcp_sock *tp, struct pbuf *p)
 	spin_lock(&q->lock);
 	closed = q->closed;
 	if (!closed) {
-		list_add_tail(&tp->accept_link, &q->accept); /* takes over the creator's reference */
+		/* takes over the creator's reference */
+		list_add_tail(&tp->accept_link, &q->accept);
 		atomic_fetch_add_explicit(&q->nr_accept, 1, memory_order_seq_cst);
 	}
 	spin_unlock(&q->lock);

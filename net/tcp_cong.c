@@ -14,10 +14,12 @@
 #include "net/tcp.h"
 #include "kernel/param.h"
 
-#define MIN_RTT_LIFE (300 * NSEC_PER_SEC) /* the smallest round trip is that of the last five minutes */
+/* the smallest round trip is that of the last five minutes */
+#define MIN_RTT_LIFE (300 * NSEC_PER_SEC)
 
 static unsigned initial_window = 10;
-PARAM_UINT("net.tcp.iw", initial_window, 1, 64, PARAM_RW, "initial congestion window, segments (RFC 6928)");
+PARAM_UINT("net.tcp.iw", initial_window, 1, 64, PARAM_RW,
+	   "initial congestion window, segments (RFC 6928)");
 
 uint32_t tcp_initial_cwnd(const struct tcp_sock *tp)
 {
@@ -52,7 +54,10 @@ void tcp_rtt_sample(struct tcp_sock *tp, uint64_t rtt, uint64_t now)
 		if (!tp->srtt)
 			tp->srtt = 1;
 	}
-	/* The minimum counts for the variance: the peer may hold an acknowledgement back so long. */
+	/*
+	 * The minimum counts for the variance: the peer may hold an acknowledgement
+	 * back so long.
+	 */
 	tp->rto = min(tp->srtt + max(4 * tp->rttvar, TCP_RTO_MIN), TCP_RTO_MAX);
 	if (tp->cc->hystart && tp->cwnd < tp->ssthresh && !tp->loopback)
 		tcp_hystart_rtt(tp, rtt);
@@ -168,7 +173,8 @@ static void undo(struct tcp_sock *tp)
 }
 
 /* Does the acknowledgement answer the original transmission (Eifel, DSACK)? */
-static bool was_spurious(const struct tcp_sock *tp, const struct pbuf *p, const struct tcp_ack_info *a)
+static bool was_spurious(const struct tcp_sock *tp, const struct pbuf *p,
+			 const struct tcp_ack_info *a)
 {
 	if (!tp->retrans_ts)
 		return false;
@@ -267,7 +273,10 @@ void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_in
 	case CA_OPEN:
 		if (dup && tp->dupacks < 255)
 			tp->dupacks++;
-		/* Without SACK a third duplicate, unless our own repetitions made it (RFC 6582 section 3.2). */
+		/*
+		 * Without SACK a third duplicate, unless our own repetitions made it
+		 * (RFC 6582 section 3.2).
+		 */
 		if (!sack && tp->dupacks == 3 && seq_gt(ack, tp->recover)) {
 			mark_head_lost(tp);
 			more_lost = true;
@@ -302,7 +311,10 @@ void tcp_congestion(struct tcp_sock *tp, const struct pbuf *p, struct tcp_ack_in
 			leave(tp);
 		break;
 	}
-	/* What reports had told of before opened the window then: new segments left for it (RFC 3042). */
+	/*
+	 * What reports had told of before opened the window then: new segments left
+	 * for it (RFC 3042).
+	 */
 	if (a->acked && tp->ca != CA_RECOVERY)
 		tcp_cc_acked(tp, min(a->acked, a->delivered), now);
 }

@@ -30,7 +30,8 @@ static int connect_start(struct tcp_sock *tp, const struct ip_addr *dst, uint16_
 	    !addr_is_multicast(&tp->ep.laddr)) {
 		tp->ep.raddr = tp->ep.laddr;
 	} else if (addr_is_any(dst)) { /* "this machine" */
-		if (addr_is_v4(dst) || addr_is_v4(&tp->ep.laddr)) /* also where :: is to be reached from IPv4 */
+		/* also where :: is to be reached from IPv4 */
+		if (addr_is_v4(dst) || addr_is_v4(&tp->ep.laddr))
 			tp->ep.raddr = addr_from_v4("\x7f\0\0\1");
 		else
 			tp->ep.raddr = (struct ip_addr){ .b[15] = 1 };
@@ -97,7 +98,8 @@ static int connect_to(struct tcp_sock *tp, const union sockaddr_any *a, unsigned
 
 	if (ret)
 		return ret;
-	if (addr_is_multicast(&addr) || (tp->sk.v6only && addr_is_v4(&addr) && tp->sk.family == AF_INET6))
+	if (addr_is_multicast(&addr) ||
+	    (tp->sk.v6only && addr_is_v4(&addr) && tp->sk.family == AF_INET6))
 		return -ENETUNREACH;
 	ret = connect_start(tp, &addr, port);
 	if (ret)

@@ -69,10 +69,12 @@ bool tcp_cookie_syn(struct tcp_sock *l, const struct pbuf *p, bool full)
 		size++;
 	if (o.opts & TCP_OPT_TS) {
 		uint32_t bits = (o.opts & TCP_OPT_WSCALE ? o.wscale : TS_NO_WSCALE) |
-				(o.opts & TCP_OPT_SACKOK ? TS_SACK : 0) | (o.opts & TCP_OPT_ECN ? TS_ECN : 0);
+				(o.opts & TCP_OPT_SACKOK ? TS_SACK : 0) |
+				(o.opts & TCP_OPT_ECN ? TS_ECN : 0);
 
 		/* Never ahead of the clock: the connection's timestamps must not go back. */
-		ts = (ts & TS_MASK) >= bits ? (ts & ~TS_MASK) | bits : ((ts - TS_MASK - 1) & ~TS_MASK) | bits;
+		ts = (ts & TS_MASK) >= bits ? (ts & ~TS_MASK) | bits
+					    : ((ts - TS_MASK - 1) & ~TS_MASK) | bits;
 	} else {
 		o.opts = 0;
 	}
@@ -117,7 +119,8 @@ bool tcp_cookie_ack(struct tcp_sock *l, struct pbuf *p)
 	if (p->tcp.opts & TCP_OPT_TS) {
 		uint32_t bits = p->tcp.tsecr & TS_MASK;
 
-		o.opts = TCP_OPT_TS | (bits & TS_SACK ? TCP_OPT_SACKOK : 0) | (bits & TS_ECN ? TCP_OPT_ECN : 0);
+		o.opts = TCP_OPT_TS | (bits & TS_SACK ? TCP_OPT_SACKOK : 0) |
+			 (bits & TS_ECN ? TCP_OPT_ECN : 0);
 		o.ts_recent = p->tcp.tsval;
 		if ((bits & 15) != TS_NO_WSCALE) {
 			o.opts |= TCP_OPT_WSCALE;

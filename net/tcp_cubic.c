@@ -13,7 +13,8 @@
 
 #define BETA_NUM  7u
 #define BETA_DEN  10u
-#define T_MAX_MS  100000u /* the curve is cut off here: 400 segments/s^3 * 100^3 s^3 is beyond any window */
+#define T_MAX_MS                                                                                   \
+	100000u /* the curve is cut off here: 400 segments/s^3 * 100^3 s^3 is beyond any window */
 
 /* Largest r with r^3 <= v. */
 static uint32_t cube_root(uint64_t v)
@@ -48,7 +49,8 @@ static uint32_t cubic_ssthresh(struct tcp_sock *tp)
 
 	c->prior_w_max = c->w_max;
 	/* Fast convergence: less than last time, so somebody else needs the room. */
-	c->w_max = w < c->w_max ? (uint32_t)((uint64_t)w * (BETA_DEN + BETA_NUM) / (2 * BETA_DEN)) : w;
+	c->w_max =
+		w < c->w_max ? (uint32_t)((uint64_t)w * (BETA_DEN + BETA_NUM) / (2 * BETA_DEN)) : w;
 	c->epoch = 0;
 	return max((uint32_t)((uint64_t)w * BETA_NUM / BETA_DEN), 2 * tp->mss);
 }

@@ -17,11 +17,15 @@
 
 /* As in Linux: 0 never, 1 ask for it, 2 only if the peer asks. */
 static unsigned ecn_mode = 2;
-PARAM_UINT("net.tcp.ecn", ecn_mode, 0, 2, PARAM_RW, "ECN: 0 never, 1 ask for it, 2 if the peer asks");
+PARAM_UINT("net.tcp.ecn", ecn_mode, 0, 2, PARAM_RW,
+	   "ECN: 0 never, 1 ask for it, 2 if the peer asks");
 
 bool tcp_ecn_asks(const struct tcp_sock *tp)
 {
-	/* A box on the way that drops such SYNs must not keep us from connecting (section 6.1.1.1). */
+	/*
+	 * A box on the way that drops such SYNs must not keep us from connecting
+	 * (section 6.1.1.1).
+	 */
 	return __atomic_load_n(&ecn_mode, __ATOMIC_RELAXED) == 1 && tp->retries < 2;
 }
 
@@ -33,7 +37,8 @@ bool tcp_ecn_accepts(const struct pbuf *p)
 
 uint8_t tcp_ecn_tos(const struct tcp_sock *tp, bool capable)
 {
-	return (uint8_t)((tp->sk.tos & ~TOS_ECN) | (capable && (tp->opts & TCP_OPT_ECN) ? TOS_ECT0 : 0));
+	return (uint8_t)((tp->sk.tos & ~TOS_ECN) |
+			 (capable && (tp->opts & TCP_OPT_ECN) ? TOS_ECT0 : 0));
 }
 
 void tcp_ecn_received(struct tcp_sock *tp, const struct pbuf *p)

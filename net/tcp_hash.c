@@ -93,7 +93,8 @@ static bool ep_try_get(struct ep *e)
 	return false;
 }
 
-struct ep *ep_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r, uint16_t rport)
+struct ep *ep_lookup(const struct ip_addr *l, uint16_t lport, const struct ip_addr *r,
+		     uint16_t rport)
 {
 	uint64_t hash = ep_hash(l, lport, r, rport);
 	unsigned b = (unsigned)hash & table_mask;
@@ -261,7 +262,8 @@ bool ep_walk(struct sock_place *at, bool (*fn)(struct ep *e, void *arg), void *a
 		unsigned n = 0;
 
 		rcu_read_lock();
-		for (e = rcu_dereference(table[at->bucket].first); !is_end(e); e = rcu_dereference(e->next), n++) {
+		for (e = rcu_dereference(table[at->bucket].first); !is_end(e);
+		     e = rcu_dereference(e->next), n++) {
 			if (n < at->entry)
 				continue;
 			if (!fn(e, arg)) {
@@ -343,7 +345,8 @@ struct tcp_sock *listen_lookup(const struct ip_addr *l, uint16_t lport, const st
 	uint64_t hash = 0;
 
 	rcu_read_lock();
-	for (tp = rcu_dereference(listen_bucket(lport)->first); tp; tp = rcu_dereference(tp->lnext)) {
+	for (tp = rcu_dereference(listen_bucket(lport)->first); tp;
+	     tp = rcu_dereference(tp->lnext)) {
 		int score = listen_score(tp, l, lport);
 
 		if (!score || score < best_score)
@@ -388,7 +391,8 @@ bool listen_walk(struct sock_place *at, bool (*fn)(struct tcp_sock *tp, void *ar
 		unsigned n = 0;
 
 		rcu_read_lock();
-		for (tp = rcu_dereference(listeners[at->bucket].first); tp && go; tp = rcu_dereference(tp->lnext)) {
+		for (tp = rcu_dereference(listeners[at->bucket].first); tp && go;
+		     tp = rcu_dereference(tp->lnext)) {
 			if (n++ < at->entry)
 				continue;
 			go = fn(tp, arg);

@@ -53,7 +53,8 @@ uint32_t tcp_hystart_grow(struct tcp_sock *tp, uint32_t acked)
 	struct tcp_hystart *h = &tp->hystart;
 
 	if (h->samples == SAMPLES && h->last_min_us && h->min_us) {
-		uint32_t thresh = min(max(h->last_min_us / THRESH_DIV, MIN_THRESH_US), MAX_THRESH_US);
+		uint32_t thresh =
+			min(max(h->last_min_us / THRESH_DIV, MIN_THRESH_US), MAX_THRESH_US);
 
 		if (!h->css_rounds && h->min_us >= h->last_min_us + thresh) {
 			h->css_base_us = h->min_us;

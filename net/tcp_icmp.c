@@ -93,7 +93,9 @@ void tcp_icmp_error(const struct icmp_error *e)
 	if (ep->kind == EP_SOCK) {
 		tp = ep_sock(ep);
 		if (!atomic_exchange_explicit(&tp->icmp_queued, true, memory_order_acq_rel)) {
-			tp->icmp = (struct tcp_icmp){ .seq = e->seq, .mtu = e->mtu, .err = e->err, .hard = hard };
+			tp->icmp = (struct tcp_icmp){
+				.seq = e->seq, .mtu = e->mtu, .err = e->err, .hard = hard
+			};
 			if (own_get_or_push(&tp->own, &tp->icmp_node)) {
 				tcp_icmp_event(tp);
 				tcp_release(tp);

@@ -30,7 +30,8 @@ void tcp_limit_change(struct tcp_sock *tp, uint8_t limit, uint64_t now)
 {
 	uint32_t at = (uint32_t)(now >> TCP_LIMIT_SHIFT), n = at - tp->limit_at;
 
-	if (tp->limit == LIMIT_NONE) { /* the network was empty: what is delivered from here on is a rate */
+	/* the network was empty: what is delivered from here on is a rate */
+	if (tp->limit == LIMIT_NONE) {
 		tp->rate_at = now;
 		tp->rate_mark = (uint32_t)tp->delivered;
 	} else {

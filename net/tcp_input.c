@@ -49,7 +49,10 @@ void tcp_input(struct pbuf *p)
 	pbuf_free(p);
 }
 
-/* One per TCP_CHALLENGE_GAP and connection, so that nobody can make us chatter or count (RFC 5961). */
+/*
+ * One per TCP_CHALLENGE_GAP and connection, so that nobody can make us chatter or
+ * count (RFC 5961).
+ */
 void tcp_challenge_ack(struct tcp_sock *tp, uint64_t now)
 {
 	if (tp->last_challenge_ns && now - tp->last_challenge_ns < TCP_CHALLENGE_GAP)
@@ -66,7 +69,8 @@ bool tcp_ts_ok(const struct tcp_sock *tp, const struct pbuf *p, uint64_t now)
 		return true; /* some peers leave it out; the sequence check remains */
 	if ((int32_t)(p->tcp.tsval - tp->ts_recent) >= 0)
 		return true;
-	return now - tp->ts_recent_ns > 24ull * 86400 * NSEC_PER_SEC; /* a connection idle for 24 days */
+	/* a connection idle for 24 days */
+	return now - tp->ts_recent_ns > 24ull * 86400 * NSEC_PER_SEC;
 }
 
 /* Options of the peer's SYN, on either side of the handshake. */
@@ -83,7 +87,8 @@ static void take_syn(struct tcp_sock *tp, const struct pbuf *p, uint64_t now)
 		tp->peer_mss = addr_is_v4(&tp->ep.raddr) ? TCP_MSS_DEFAULT4 : TCP_MSS_DEFAULT6;
 	tp->opts &= p->tcp.opts;
 	/* Our SYN asked, and the answer says yes: ECE alone (RFC 3168 section 6.1.1). */
-	if (tcp_ecn_asks(tp) && (p->tcp.tcp_flags & (TH_ACK | TH_ECE | TH_CWR)) == (TH_ACK | TH_ECE))
+	if (tcp_ecn_asks(tp) &&
+	    (p->tcp.tcp_flags & (TH_ACK | TH_ECE | TH_CWR)) == (TH_ACK | TH_ECE))
 		tp->opts |= TCP_OPT_ECN;
 	if (tp->opts & TCP_OPT_WSCALE)
 		tp->snd_wscale = p->tcp.wscale;
@@ -135,7 +140,8 @@ static void syn_sent(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 		tcp_established(tp, now);
 		if (tries > 2) /* the network is in trouble (RFC 5681 section 3.1) */
 			tp->cwnd = tp->mss;
-		if (p->len || (f & TH_FIN)) { /* data behind a SYN-ACK: let the peer send it again */
+		/* data behind a SYN-ACK: let the peer send it again */
+		if (p->len || (f & TH_FIN)) {
 			tp->ack_now = true;
 		}
 		tcp_send_ack(tp, now);
@@ -156,7 +162,8 @@ static bool fin_acked(struct tcp_sock *tp, uint64_t now)
 		tcp_set_state(tp, TCP_FIN_WAIT2);
 		tp->wake_wr = true;
 		if (tp->orphan)
-			tp->close_at = now + (tp->linger2 ? tp->linger2 * NSEC_PER_SEC : TCP_FIN2_TIME);
+			tp->close_at =
+				now + (tp->linger2 ? tp->linger2 * NSEC_PER_SEC : TCP_FIN2_TIME);
 		return true;
 	case TCP_CLOSING:
 		tcp_time_wait(tp, now);
@@ -171,8 +178,8 @@ static bool fin_acked(struct tcp_sock *tp, uint64_t now)
 /* Closed, or shut down both ways (RFC 1122 section 4.2.2.13). */
 static bool nobody_reads(struct tcp_sock *tp)
 {
-	return tp->orphan ||
-	       (tcp_in(tp, TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)) && (sock_shut(&tp->sk) & SOCK_RCV_SHUT));
+	return tp->orphan || (tcp_in(tp, TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)) &&
+			      (sock_shut(&tp->sk) & SOCK_RCV_SHUT));
 }
 
 /* The segment lies outside of the window. */
@@ -196,7 +203,8 @@ static void unacceptable(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	 * sent yet: if both ends probed and both took the byte, each waits for the other's
 	 * acknowledgement.
 	 */
-	if ((p->tcp.tcp_flags & TH_ACK) && tp->rcv_nxt - p->tcp.seq <= 1 && !tcp_in(tp, TCPF(TCP_SYN_RECV))) {
+	if ((p->tcp.tcp_flags & TH_ACK) && tp->rcv_nxt - p->tcp.seq <= 1 &&
+	    !tcp_in(tp, TCPF(TCP_SYN_RECV))) {
 		bool valid = tcp_ack(tp, p, now);
 
 		if (valid && (p->tcp.tcp_flags & TH_URG) && p->tcp.seq == tp->rcv_nxt)
@@ -217,7 +225,10 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	struct pbuf *data = NULL;
 	uint8_t f;
 
-	/* Crossing SYNs: the peer's SYN-ACK repeats the SYN we have and brings our acknowledgement. */
+	/*
+	 * Crossing SYNs: the peer's SYN-ACK repeats the SYN we have and brings our
+	 * acknowledgement.
+	 */
 	if (unlikely(tcp_in(tp, TCPF(TCP_SYN_RECV))) && p->tcp.seq == tp->irs &&
 	    (p->tcp.tcp_flags & (TH_SYN | TH_ACK)) == (TH_SYN | TH_ACK)) {
 		p->tcp.seq++;
@@ -259,13 +270,15 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	}
 	if (!tcp_ack(tp, p, now))
 		goto out;
-	if ((tp->opts & TCP_OPT_TS) && (p->tcp.opts & TCP_OPT_TS) && seq_leq(p->tcp.seq, tp->rcv_wup)) {
+	if ((tp->opts & TCP_OPT_TS) && (p->tcp.opts & TCP_OPT_TS) &&
+	    seq_leq(p->tcp.seq, tp->rcv_wup)) {
 		tp->ts_recent = p->tcp.tsval;
 		tp->ts_recent_ns = now;
 	}
 	if (unlikely(tp->fin_queued && tp->snd_una == tp->write_seq) && !fin_acked(tp, now))
 		goto out;
-	if ((f & TH_FIN) && tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)) &&
+	if ((f & TH_FIN) &&
+	    tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2)) &&
 	    seq_leq(p->tcp.seq + p->len, tp->rcv_adv)) {
 		tp->fin_rcvd = true;
 		tp->fin_seq = p->tcp.seq + p->len;
@@ -273,7 +286,8 @@ static void synchronised(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (p->len) {
 		if (tcp_in(tp, TCPF(TCP_ESTABLISHED) | TCPF(TCP_FIN_WAIT1) | TCPF(TCP_FIN_WAIT2))) {
 			/* Nobody will ever read it: the peer must not think otherwise. */
-			if (unlikely(nobody_reads(tp)) && seq_gt(p->tcp.seq + p->len, tp->rcv_nxt)) {
+			if (unlikely(nobody_reads(tp)) &&
+			    seq_gt(p->tcp.seq + p->len, tp->rcv_nxt)) {
 				tcp_reply_reset(p);
 				tcp_reset(tp, ECONNRESET);
 				goto out;

@@ -37,10 +37,15 @@ struct tcp_offer {
 /* Reads the offer in the SYN @p; iss and sent_ns are the caller's. */
 void tcp_offer_read(struct tcp_offer *o, const struct pbuf *p);
 /* Answers the SYN of @e (addresses) for the listener @l.  @tsval: our timestamp. */
-void tcp_send_syn_ack(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o, uint32_t tsval);
+void tcp_send_syn_ack(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o,
+		      uint32_t tsval);
 
-/* tcp_child.c: a connection in SYN_RECV, owned by the caller, with one reference; NULL without memory. */
-struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o, uint64_t now);
+/*
+ * tcp_child.c: a connection in SYN_RECV, owned by the caller, with one reference; NULL
+ * without memory.
+ */
+struct tcp_sock *tcp_child(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o,
+			   uint64_t now);
 /*
  * The child is in the connection table: processes the segment that completes the
  * handshake (consumes it) and queues the child for accept().  Lets go of the child.

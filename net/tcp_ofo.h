@@ -25,7 +25,8 @@ struct tcp_run {
 	uint32_t prio;           /* not less than the kids' */
 	uint32_t start, end;
 	struct pqueue q;         /* each packet begins where the one before ends */
-	struct list_head recent; /* tp->ofo_recent: changed last first, the order of reports (RFC 2018) */
+	/* tp->ofo_recent: changed last first, the order of reports (RFC 2018) */
+	struct list_head recent;
 };
 
 int tcp_ofo_init(void);

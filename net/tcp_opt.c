@@ -128,7 +128,10 @@ int tcp_getsockopt(struct sock *s, int level, int name, void *val, unsigned *len
 	case TCP_CORK:
 		return sockopt_put_int(val, len, tp->cork);
 	case TCP_MAXSEG:
-		return sockopt_put_int(val, len, (int)(tp->mss ? tp->mss : tp->user_mss ? tp->user_mss : TCP_MSS_DEFAULT4));
+		return sockopt_put_int(val, len,
+				       (int)(tp->mss	    ? tp->mss
+					     : tp->user_mss ? tp->user_mss
+							    : TCP_MSS_DEFAULT4));
 	case TCP_KEEPIDLE:
 		return sockopt_put_int(val, len, (int)tp->keep_idle);
 	case TCP_KEEPINTVL:

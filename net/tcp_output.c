@@ -27,11 +27,13 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 		return;
 	/* Before rtx_hint everything lost has been sent again. */
 	s = tp->rtx_hint ? tp->rtx_hint : list_first_entry(&tp->txq, struct tcp_seg, link);
-	for (; &s->link != &tp->txq && s != tp->tx_next; s = list_entry(s->link.next, struct tcp_seg, link)) {
+	for (; &s->link != &tp->txq && s != tp->tx_next;
+	     s = list_entry(s->link.next, struct tcp_seg, link)) {
 		if ((s->flags & (SEG_LOST | SEG_RETRANS)) != SEG_LOST)
 			continue;
 		tp->rtx_hint = s;
-		if (s->len > tp->mss && !tcp_seg_split(tp, s, tp->mss)) /* sent in one, or the path takes less now */
+		/* sent in one, or the path takes less now */
+		if (s->len > tp->mss && !tcp_seg_split(tp, s, tp->mss))
 			break;
 		if (tp->retrans && tcp_pipe(tp) + s->len > tp->cwnd)
 			break;
@@ -47,7 +49,8 @@ static void tcp_retransmit(struct tcp_sock *tp, uint64_t now)
 		trace(tcp_retransmit, tp->ep.lport, s->seq);
 		if (tp->ca == CA_RECOVERY)
 			net_count(tcp_fast_retransmits);
-		if (!tp->rto_at || s->link.prev == &tp->txq) /* its answer may take a whole round trip from now on */
+		/* its answer may take a whole round trip from now on */
+		if (!tp->rto_at || s->link.prev == &tp->txq)
 			tcp_rto_restart(tp, now);
 		if (tp->lost <= tp->retrans)
 			break;
@@ -75,7 +78,10 @@ static bool tcp_may_send_partial(const struct tcp_sock *tp, const struct tcp_seg
 	return !seq_gt(tp->small_end, tp->snd_una);
 }
 
-/* The network was empty for longer than a time-out: what we knew of it is old (RFC 5681 section 4.1). */
+/*
+ * The network was empty for longer than a time-out: what we knew of it is old (RFC
+ * 5681 section 4.1).
+ */
 static void idle_restart(struct tcp_sock *tp, uint64_t now)
 {
 	uint64_t idle = now - tp->last_tx_ns;
@@ -93,7 +99,8 @@ static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
 	tp->probe_byte = false;
 	if (unlikely(tp->notsent_lowat)) /* who polls may write more now */
 		tp->wake_wr = true;
-	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
+	tp->tx_next =
+		s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
 	tp->snd_nxt = seg_end(s);
 	if (s->len < tp->mss || (s->len > tp->mss && s->len % tp->mss))
 		tp->small_end = tp->snd_nxt;
@@ -107,7 +114,8 @@ static void sent(struct tcp_sock *tp, struct tcp_seg *s, uint64_t now)
  */
 static uint32_t packet_max(const struct tcp_sock *tp)
 {
-	if (likely(tp->loopback) || !tp->dev || !NETDEV_ETHER(tp->dev) || tp->ecn_cwr || tp->urg_send)
+	if (likely(tp->loopback) || !tp->dev || !NETDEV_ETHER(tp->dev) || tp->ecn_cwr ||
+	    tp->urg_send)
 		return tp->mss;
 	return TCP_SEG_MAX / tp->mss * tp->mss;
 }
@@ -145,9 +153,13 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 	tcp_retransmit(tp, now);
 	if (tp->tx_next && tp->snd_una == tp->snd_nxt)
 		idle_restart(tp, now);
-	/* Much waits in front of the device: as if the network had marked it (once a round trip). */
+	/*
+	 * Much waits in front of the device: as if the network had marked it (once a
+	 * round trip).
+	 */
 	if (tp->tx_next && tp->dev && tp->ca == CA_OPEN && !tp->loopback &&
-	    unlikely(atomic_load_explicit(&tp->dev->congested, memory_order_relaxed)) && tp->snd_una != tp->snd_nxt)
+	    unlikely(atomic_load_explicit(&tp->dev->congested, memory_order_relaxed)) &&
+	    tp->snd_una != tp->snd_nxt)
 		tcp_enter_cwr(tp);
 	while ((s = tp->tx_next)) {
 		uint32_t flight = tcp_pipe(tp), cw, wnd, room, len;
@@ -157,7 +169,8 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 		if (tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV)))
 			break;
 		cw = tp->cwnd > flight ? tp->cwnd - flight : 0;
-		wnd = seq_gt(tp->snd_una + tp->snd_wnd, s->seq) ? tp->snd_una + tp->snd_wnd - s->seq : 0;
+		wnd = seq_gt(tp->snd_una + tp->snd_wnd, s->seq) ? tp->snd_una + tp->snd_wnd - s->seq
+								: 0;
 		if (s->len && s->len < mss && s->link.next != &tp->txq)
 			tcp_seg_fill(tp, s);
 		len = min(s->len, most);
@@ -170,7 +183,10 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 		if (s->len && !room)
 			break;
 		if (room < len) {
-			/* Sender's silly window rule: a full segment, or half of the largest window. */
+			/*
+			 * Sender's silly window rule: a full segment, or half of the
+			 * largest window.
+			 */
 			if (room < mss && (flight || room < tp->snd_max_wnd / 2))
 				break;
 			len = room;
@@ -204,8 +220,8 @@ void tcp_output(struct tcp_sock *tp, uint64_t now)
 	if (!tp->tx_next)
 		tp->cork_at = 0;
 	/* Nothing in flight will open the window: ask for it (persist). */
-	if (tp->tx_next && tp->snd_una == tp->snd_nxt && !tp->rto_at && !tp->probe_at && !tp->cork_at &&
-	    !tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV)))
+	if (tp->tx_next && tp->snd_una == tp->snd_nxt && !tp->rto_at && !tp->probe_at &&
+	    !tp->cork_at && !tcp_in(tp, TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV)))
 		tp->probe_at = now + max(tp->rto, TCP_RTO_MIN);
 	tcp_timer_update(tp);
 }

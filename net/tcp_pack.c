@@ -37,7 +37,8 @@ uint32_t tcp_rx_truesize(const struct tcp_sock *tp, const struct pbuf *p)
 
 		if (sole(f->page))
 			sum += ((uint32_t)PAGE_SIZE << f->page->order) -
-			       min(ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND), (uint32_t)PAGE_SIZE << f->page->order);
+			       min(ALIGN_UP(f->len, (uint32_t)TRUESIZE_ROUND),
+				   (uint32_t)PAGE_SIZE << f->page->order);
 	}
 	return sum;
 }
@@ -91,7 +92,10 @@ bool tcp_pack(struct tcp_sock *tp, struct pqueue *q, struct pbuf *p)
 
 	if (p->len > PACK_MAX || ts <= 2 * p->len)
 		return false;
-	/* A small buffer is full of a few packets; the bytes that it promised to take must fit all the same. */
+	/*
+	 * A small buffer is full of a few packets; the bytes that it promised to take
+	 * must fit all the same.
+	 */
 	if (q->count <= PACK_AFTER &&
 	    tp->rmem + ts <= atomic_load_explicit(&tp->sk.rcvbuf, memory_order_relaxed))
 		return false;

@@ -30,11 +30,14 @@ void tcp_prr_update(struct tcp_sock *tp, uint32_t delivered, bool safe)
 
 	tp->prr_delivered += delivered;
 	if (pipe > tp->ssthresh) {
-		uint64_t due = ((uint64_t)tp->prr_delivered * tp->ssthresh + tp->prr_flight - 1) / tp->prr_flight;
+		uint64_t due = ((uint64_t)tp->prr_delivered * tp->ssthresh + tp->prr_flight - 1) /
+			       tp->prr_flight;
 
-		may = due > tp->prr_out ? (uint32_t)min_t(uint64_t, due - tp->prr_out, TCP_CWND_MAX) : 0;
+		may = due > tp->prr_out ? (uint32_t)min_t(uint64_t, due - tp->prr_out, TCP_CWND_MAX)
+					: 0;
 	} else {
-		uint32_t limit = tp->prr_delivered > tp->prr_out ? tp->prr_delivered - tp->prr_out : 0;
+		uint32_t limit =
+			tp->prr_delivered > tp->prr_out ? tp->prr_delivered - tp->prr_out : 0;
 
 		limit = max(limit, delivered) + (safe ? tp->mss : 0);
 		may = min(tp->ssthresh - pipe, limit);

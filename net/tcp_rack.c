@@ -2,7 +2,9 @@
 /* Loss detection by time (RFC 8985 section 6): net/tcp_rack.h. */
 #include "net/tcp.h"
 
-#define DUP_THRESH   3u  /* segments that arrived above a hole: RFC 5681's heuristic, while nothing was reordered */
+#define DUP_THRESH                                                                                 \
+	3u /* segments that arrived above a hole: RFC 5681's heuristic, while nothing was          \
+	      reordered */
 #define PERSIST      16u /* recoveries for which a widened window stays */
 #define MULT_MAX     64u
 #define REO_TIMER_SLACK (2 * NSEC_PER_MSEC) /* the timer is late rather than too early */
@@ -13,14 +15,18 @@ static bool sent_after(uint64_t t1, uint32_t e1, uint64_t t2, uint32_t e2)
 	return t1 > t2 || (t1 == t2 && seq_gt(e1, e2));
 }
 
-void tcp_rack_delivered(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p, uint64_t now)
+void tcp_rack_delivered(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p,
+			uint64_t now)
 {
 	struct tcp_rack *r = &tp->rack;
 	uint32_t end = seg_end(s);
 	uint64_t rtt = now - s->sent_ns;
 
 	if (s->tx > 1) {
-		/* Which transmission arrived?  Not the last one if it is older or quicker than possible. */
+		/*
+		 * Which transmission arrived?  Not the last one if it is older or
+		 * quicker than possible.
+		 */
 		if ((tp->opts & TCP_OPT_TS) && (p->tcp.opts & TCP_OPT_TS) && p->tcp.tsecr &&
 		    (int32_t)(p->tcp.tsecr - tcp_ts(s->sent_ns)) < 0)
 			return;

@@ -22,7 +22,8 @@ struct tcp_rack {
 	uint64_t rtt;      /* ns, its round trip */
 	uint32_t end_seq;  /* its end */
 	uint32_t fack;     /* highest end delivered */
-	uint32_t dsack_round; /* a duplicate report counts once a round: until this is acknowledged */
+	/* a duplicate report counts once a round: until this is acknowledged */
+	uint32_t dsack_round;
 	uint8_t mult;      /* reordering window in quarters of the smallest round trip */
 	uint8_t persist;   /* recoveries until mult is 1 again */
 	bool reordered;    /* the path has been seen to reorder */
@@ -40,7 +41,8 @@ struct tcp_ack_info {
 };
 
 /* @s, no longer in flight, has arrived; called once for each. */
-void tcp_rack_delivered(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p, uint64_t now);
+void tcp_rack_delivered(struct tcp_sock *tp, const struct tcp_seg *s, const struct pbuf *p,
+			uint64_t now);
 /* A duplicate was reported: the window was too small. */
 void tcp_rack_dsack(struct tcp_sock *tp);
 /* A recovery has ended. */

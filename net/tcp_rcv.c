@@ -148,7 +148,10 @@ void tcp_rx_append(struct tcp_sock *tp, struct pbuf *p, bool packed)
 	} else {
 		pqueue_push(&tp->rxq, p);
 	}
-	/* Sequentially consistent: a reader that goes to sleep has looked before or is seen after. */
+	/*
+	 * Sequentially consistent: a reader that goes to sleep has looked before or is
+	 * seen after.
+	 */
 	atomic_fetch_add_explicit(&tp->rx_bytes, n, memory_order_seq_cst);
 	tp->wake_rd = true;
 }
@@ -200,7 +203,10 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (p->tcp.seq != tp->rcv_nxt) {
 		tp->ack_now = true;
 		tcp_ofo_insert(tp, p);
-		/* A peer without SACK counts: each of the merged segments asks for the missing one. */
+		/*
+		 * A peer without SACK counts: each of the merged segments asks for the
+		 * missing one.
+		 */
 		if (unlikely(segs > 1) && !(tp->opts & TCP_OPT_SACKOK)) {
 			for (unsigned n = min(segs, DUPACKS); n > 1; n--)
 				tcp_send_ack(tp, now);
@@ -227,7 +233,10 @@ void tcp_data(struct tcp_sock *tp, struct pbuf *p, uint64_t now)
 	if (tp->rcv_nxt - tp->rcv_wup >=
 	    (tp->loopback ? max(2 * tp->mss, min(tp->rcv_wnd_last / 2, LO_ACK_EVERY)) : 2 * full))
 		tp->ack_now = true;
-	/* A reader that leaves the data lying until there is more won't acknowledge it by reading. */
+	/*
+	 * A reader that leaves the data lying until there is more won't acknowledge it
+	 * by reading.
+	 */
 	if (tp->quickack || tp->hungry || (tp->quick && !tp->interactive && !tp->loopback))
 		tp->ack_now = true;
 	if (!tp->ack_pending) {

@@ -43,7 +43,8 @@ static void autotune(struct tcp_sock *tp, size_t n)
 		return;
 	if (tp->sk.mem.owner && sock_mem_headroom(&tp->sk.mem) < 2ull * rcvbuf)
 		return;
-	atomic_store_explicit(&tp->sk.rcvbuf, min(2 * rcvbuf, TCP_RCVBUF_MAX), memory_order_relaxed);
+	atomic_store_explicit(&tp->sk.rcvbuf, min(2 * rcvbuf, TCP_RCVBUF_MAX),
+			      memory_order_relaxed);
 }
 
 /* Takes @n bytes off the queue; whole packets go to @dead. Owned. */
@@ -96,7 +97,10 @@ static bool data_or_end(struct tcp_sock *tp, size_t want)
 	       (sock_shut(&tp->sk) & SOCK_RCV_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
 }
 
-/* Nothing is queued: 1 for end of file, 0 to wait, -errno, which is kept for the next call if @done. Owned. */
+/*
+ * Nothing is queued: 1 for end of file, 0 to wait, -errno, which is kept for the next
+ * call if @done. Owned.
+ */
 static int read_end(struct tcp_sock *tp, bool done)
 {
 	int err;
@@ -135,7 +139,8 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 	bool peek = m->flags & MSG_PEEK, discard = m->flags & MSG_TRUNC;
 	uint64_t deadline = nonblock ? 0 : sock_deadline(s->rcvtimeo);
 	size_t want = m->it->count, done = 0, target;
-	size_t hole = 0; /* MSG_PEEK: 1 behind an urgent byte at the front, which is not in the stream */
+	/* MSG_PEEK: 1 behind an urgent byte at the front, which is not in the stream */
+	size_t hole = 0;
 	struct pqueue dead = { 0 };
 	int err = 0;
 
@@ -187,7 +192,8 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 					n = min_t(size_t, n, before - (peek ? done : 0));
 				}
 			}
-			if (peek && done + hole) { /* MSG_PEEK | MSG_WAITALL: behind what was copied */
+			/* MSG_PEEK | MSG_WAITALL: behind what was copied */
+			if (peek && done + hole) {
 				size_t at = done + hole + skip;
 
 				while (at >= first->len) {
@@ -226,7 +232,8 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 				break;
 			continue;
 		}
-		if (done >= target || (avail && !want) || (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
+		if (done >= target || (avail && !want) ||
+		    (unlikely(tp->urg_state) && done && !tcp_urg_distance(tp)))
 			break;
 		err = read_end(tp, done != 0);
 		if (err)
@@ -241,7 +248,8 @@ ssize_t tcp_recvmsg(struct sock *s, struct sock_msg *m)
 		n = 1;
 		if (peek)
 			n = done + hole + 1;
-		else if (!(m->flags & MSG_WAITALL)) /* SO_RCVLOWAT; never more than the buffer can hold */
+		else if (!(m->flags &
+			   MSG_WAITALL)) /* SO_RCVLOWAT; never more than the buffer can hold */
 			n = min_t(size_t, target,
 				  atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
 		err = wait_event_interruptible_timeout(&s->rd, data_or_end(tp, n), deadline);

@@ -78,7 +78,8 @@ void tcp_offer_read(struct tcp_offer *o, const struct pbuf *p)
 	o->dev = p->dev;
 }
 
-void tcp_send_syn_ack(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o, uint32_t tsval)
+void tcp_send_syn_ack(struct tcp_sock *l, const struct ep *e, const struct tcp_offer *o,
+		      uint32_t tsval)
 {
 	struct pbuf *p = tcp_packet(&e->laddr, e->lport, &e->raddr, e->rport);
 	unsigned rcvbuf = atomic_load_explicit(&l->sk.rcvbuf, memory_order_relaxed);
@@ -89,7 +90,8 @@ void tcp_send_syn_ack(struct tcp_sock *l, const struct ep *e, const struct tcp_o
 	if (l->user_mss)
 		mss = min(mss, l->user_mss);
 	p->dev = o->dev;
-	pbuf_put(p, tcp_put_options(p->head + p->end, o->opts, true, mss, TCP_WSCALE, tsval, o->ts_recent));
+	pbuf_put(p, tcp_put_options(p->head + p->end, o->opts, true, mss, TCP_WSCALE, tsval,
+				    o->ts_recent));
 	tcp_finish(p, o->iss, o->irs + 1, TH_SYN | TH_ACK | (o->opts & TCP_OPT_ECN ? TH_ECE : 0),
 		   min(rcvbuf / 2, 65535u));
 	ip_output(p, IPPROTO_TCP, l->sk.ttl, tcp_ecn_tos(l, false));
@@ -213,7 +215,10 @@ out:
 	pbuf_free(p);
 }
 
-/* TCP_DEFER_ACCEPT: an acknowledgement without data does not complete the handshake for some time. */
+/*
+ * TCP_DEFER_ACCEPT: an acknowledgement without data does not complete the handshake
+ * for some time.
+ */
 static bool deferred(struct tcp_req *r, const struct pbuf *p)
 {
 	unsigned s = r->listener->defer_accept;
@@ -298,7 +303,10 @@ void tcp_req_close_all(struct tcp_listener *q)
 			r = list_first_entry(&q->reqs, struct tcp_req, link);
 			list_del(&r->link);
 			q->nr_syn--;
-			/* Still linked, so whoever removes it has not finished: it holds a reference. */
+			/*
+			 * Still linked, so whoever removes it has not finished: it
+			 * holds a reference.
+			 */
 			atomic_fetch_add_explicit(&r->ep.refs, 1, memory_order_relaxed);
 		}
 		spin_unlock(&q->lock);

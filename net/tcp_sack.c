@@ -49,7 +49,8 @@ static struct tcp_seg *seek(struct tcp_sock *tp, uint32_t start)
 
 	while (at != &tp->txq && seq_lt(list_entry(at, struct tcp_seg, link)->seq, start))
 		at = at->next;
-	while (at->prev != &tp->txq && seq_geq(list_entry(at->prev, struct tcp_seg, link)->seq, start))
+	while (at->prev != &tp->txq &&
+	       seq_geq(list_entry(at->prev, struct tcp_seg, link)->seq, start))
 		at = at->prev;
 	return at == &tp->txq ? NULL : list_entry(at, struct tcp_seg, link);
 }
@@ -75,7 +76,8 @@ static struct tcp_seg *first_within(struct tcp_sock *tp, uint32_t start)
 	return s;
 }
 
-void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, struct tcp_ack_info *a)
+void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now,
+		     struct tcp_ack_info *a)
 {
 	const uint8_t *b = p->head + p->tcp.sack_off;
 	unsigned nr = p->tcp.nr_sack, i = 0;
@@ -95,14 +97,17 @@ void tcp_sack_update(struct tcp_sock *tp, const struct pbuf *p, uint64_t now, st
 		uint32_t start = get_be32(b + 8 * i), end = get_be32(b + 8 * i + 4);
 		struct tcp_seg *s;
 
-		if (!seq_lt(start, end) || seq_lt(start, p->tcp.ack) || seq_lt(start, tp->snd_una) ||
-		    seq_gt(end, tp->snd_nxt))
+		if (!seq_lt(start, end) || seq_lt(start, p->tcp.ack) ||
+		    seq_lt(start, tp->snd_una) || seq_gt(end, tp->snd_nxt))
 			continue;
 		for (s = first_within(tp, start); s && s != tp->tx_next && seq_lt(s->seq, end);
-		     s = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link)) {
+		     s = s->link.next == &tp->txq
+				 ? NULL
+				 : list_entry(s->link.next, struct tcp_seg, link)) {
 			if (s->flags & SEG_SACKED)
 				continue;
-			if (seq_gt(seg_end(s), end) && !cut(tp, s, (end - s->seq) / tp->mss * tp->mss))
+			if (seq_gt(seg_end(s), end) &&
+			    !cut(tp, s, (end - s->seq) / tp->mss * tp->mss))
 				break;
 			mark_sacked(tp, s);
 			tcp_rack_delivered(tp, s, p, now);

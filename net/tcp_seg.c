@@ -106,7 +106,10 @@ bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 {
 	struct tcp_seg *r;
 
-	/* The further element costs, too: a peer that makes us cut small must not get it for nothing. */
+	/*
+	 * The further element costs, too: a peer that makes us cut small must not get
+	 * it for nothing.
+	 */
 	if (sock_mem_charge(&tp->sk.mem, sizeof(*r), tp->snd_una == tp->snd_nxt ?
 			    CHARGE_NOFAIL | CHARGE_NOSLEEP : CHARGE_NOSLEEP))
 		return false;
@@ -125,7 +128,8 @@ bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 	s->truesize -= r->truesize;
 	r->truesize += sizeof(*r);
 	atomic_store_explicit(&tp->wmem,
-			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) + (uint32_t)sizeof(*r),
+			      atomic_load_explicit(&tp->wmem, memory_order_relaxed) +
+				      (uint32_t)sizeof(*r),
 			      memory_order_relaxed);
 	r->flags = s->flags;
 	r->tx = s->tx;
@@ -143,7 +147,8 @@ bool tcp_seg_split(struct tcp_sock *tp, struct tcp_seg *s, uint32_t n)
 /* A partial last segment takes bytes from the next one if the pieces fit together. */
 void tcp_seg_fill(struct tcp_sock *tp, struct tcp_seg *s)
 {
-	while (s->link.next != &tp->txq && s->len && s->len < tp->mss && !(s->flags & (SEG_SYN | SEG_EOR))) {
+	while (s->link.next != &tp->txq && s->len && s->len < tp->mss &&
+	       !(s->flags & (SEG_SYN | SEG_EOR))) {
 		struct tcp_seg *n = list_entry(s->link.next, struct tcp_seg, link);
 		uint32_t take = min(tp->mss - s->len, n->len);
 		struct pdata *d;
@@ -195,7 +200,8 @@ bool tcp_claim_probe(struct tcp_sock *tp)
 		list_add(&f->link, &s->link);
 	}
 	tp->probe_byte = false;
-	tp->tx_next = s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
+	tp->tx_next =
+		s->link.next == &tp->txq ? NULL : list_entry(s->link.next, struct tcp_seg, link);
 	tp->snd_nxt = s->seq + 1;
 	s->tx = 2; /* no round-trip sample */
 	return true;

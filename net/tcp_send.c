@@ -31,7 +31,8 @@ static long append_begin(struct tcp_sock *tp, struct page *page, uint32_t off, s
 	if (unlikely(tp->notsent_lowat)) { /* owned and not tcp_unsent_enough(): less waits */
 		uint32_t unsent = tp->write_seq - tp->snd_nxt;
 
-		want = min_t(size_t, want, max(tp->mss, tp->notsent_lowat - min(unsent, tp->notsent_lowat)));
+		want = min_t(size_t, want,
+			     max(tp->mss, tp->notsent_lowat - min(unsent, tp->notsent_lowat)));
 	}
 	if (tp->tx_next) {
 		s = list_last_entry(&tp->txq, struct tcp_seg, link);
@@ -120,7 +121,10 @@ static void append_cancel(struct tcp_sock *tp, struct tcp_seg *s)
 	tcp_seg_free(tp, s);
 }
 
-/* May the program write? 0 or -errno; with bytes @done already the error is kept for the next call. */
+/*
+ * May the program write? 0 or -errno; with bytes @done already the error is kept for
+ * the next call.
+ */
 static int write_error(struct tcp_sock *tp, size_t done)
 {
 	int err;
@@ -151,7 +155,8 @@ static bool may_queue(const struct tcp_sock *tp)
 
 static bool room_or_end(struct tcp_sock *tp, uint32_t enough)
 {
-	return (atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough && !tcp_unsent_enough(tp, 1)) ||
+	return (atomic_load_explicit(&tp->wmem, memory_order_relaxed) <= enough &&
+		!tcp_unsent_enough(tp, 1)) ||
 	       atomic_load_explicit(&tp->sk.err, memory_order_relaxed) ||
 	       (sock_shut(&tp->sk) & SOCK_SND_SHUT) || tcp_in(tp, TCPF(TCP_CLOSE));
 }
@@ -205,7 +210,10 @@ static int send_begin(struct tcp_sock *tp, bool nonblock, uint64_t deadline)
 	return 0;
 }
 
-/* Sends what the rules allow; most calls only lengthen a packet that waits for an acknowledgement. */
+/*
+ * Sends what the rules allow; most calls only lengthen a packet that waits for an
+ * acknowledgement.
+ */
 static void push(struct tcp_sock *tp, bool more)
 {
 	struct tcp_seg *s = tp->tx_next;
@@ -346,7 +354,9 @@ static int frag_ready(struct tcp_sock *tp, size_t want)
 		return 0;
 	if (tp->frag)
 		page_put(tp->frag);
-	tp->frag = order ? NULL : atomic_exchange_explicit(&this_cpu(spare_frag), NULL, memory_order_acq_rel);
+	tp->frag =
+		order ? NULL
+		      : atomic_exchange_explicit(&this_cpu(spare_frag), NULL, memory_order_acq_rel);
 	if (!tp->frag)
 		tp->frag = page_alloc(order, PAGE_NET, GFP_KERNEL | GFP_NOWARN);
 	if (!tp->frag && order) {

@@ -12,22 +12,26 @@
 
 static struct kmem_cache *tcp_cache;
 #ifndef CONFIG_DEBUG /* whose locks are larger */
-_Static_assert(sizeof(struct tcp_sock) <= 1536, "an idle connection with its file takes 2 KiB at most");
+_Static_assert(sizeof(struct tcp_sock) <= 1536,
+	       "an idle connection with its file takes 2 KiB at most");
 #endif
 
 static unsigned orphans_max = 32768;
 PARAM_UINT("net.tcp.orphans_max", orphans_max, 0, 1048576, PARAM_RW,
 	   "closed connections that may still send, whole machine; beyond it they are reset");
 static bool timestamps = true, sack = true;
-PARAM_BOOL("net.tcp.timestamps", timestamps, PARAM_RW, "new TCP connections use timestamps (RFC 7323)");
-PARAM_BOOL("net.tcp.sack", sack, PARAM_RW, "new TCP connections use selective acknowledgements (RFC 2018)");
+PARAM_BOOL("net.tcp.timestamps", timestamps, PARAM_RW,
+	   "new TCP connections use timestamps (RFC 7323)");
+PARAM_BOOL("net.tcp.sack", sack, PARAM_RW,
+	   "new TCP connections use selective acknowledgements (RFC 2018)");
 static _Atomic unsigned orphans;
 static const struct sock_ops tcp_ops;
 
 uint8_t tcp_offered(void)
 {
 	return (uint8_t)((__atomic_load_n(&timestamps, __ATOMIC_RELAXED) ? TCP_OPT_TS : 0) |
-			 (__atomic_load_n(&sack, __ATOMIC_RELAXED) ? TCP_OPT_SACKOK : 0) | TCP_OPT_WSCALE);
+			 (__atomic_load_n(&sack, __ATOMIC_RELAXED) ? TCP_OPT_SACKOK : 0) |
+			 TCP_OPT_WSCALE);
 }
 
 struct tcp_sock *tcp_alloc(int family, struct owner *owner, gfp_t gfp)
@@ -124,15 +128,19 @@ void tcp_release(struct tcp_sock *tp)
 		tp->wake_wr = false;
 		n = own_release(&tp->own);
 		if (likely(!n)) {
-			/* The release was a full barrier: a sleeper is seen here or saw what we did. */
+			/*
+			 * The release was a full barrier: a sleeper is seen here or
+			 * saw what we did.
+			 */
 			if (rd && atomic_load_explicit(&tp->sk.rd.count, memory_order_relaxed)) {
 				net_count(tcp_wake_reader);
-				wake_up_poll(&tp->sk.rd, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLPRI |
-								 EPOLLHUP | EPOLLERR);
+				wake_up_poll(&tp->sk.rd, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP |
+								 EPOLLPRI | EPOLLHUP | EPOLLERR);
 			}
 			if (wr && atomic_load_explicit(&tp->sk.wr.count, memory_order_relaxed)) {
 				net_count(tcp_wake_writer);
-				wake_up_poll(&tp->sk.wr, EPOLLOUT | EPOLLWRNORM | EPOLLHUP | EPOLLERR);
+				wake_up_poll(&tp->sk.wr,
+					     EPOLLOUT | EPOLLWRNORM | EPOLLHUP | EPOLLERR);
 			}
 			return;
 		}
@@ -159,7 +167,8 @@ void tcp_set_mss(struct tcp_sock *tp)
 	if (tp->user_mss)
 		mss = min(mss, tp->user_mss);
 	if (!tp->loopback)
-		mss = min(mss, ip_path_mtu(tp->dev, &tp->ep.raddr) - ip_header_len(&tp->ep.raddr) - 20);
+		mss = min(mss,
+			  ip_path_mtu(tp->dev, &tp->ep.raddr) - ip_header_len(&tp->ep.raddr) - 20);
 	mss = max(mss, TCP_MSS_FLOOR);
 	if (tp->opts & TCP_OPT_TS)
 		mss -= 12;
@@ -201,7 +210,8 @@ static bool orphan_count(struct tcp_sock *tp)
 
 void tcp_renew(struct tcp_sock *tp)
 {
-	const size_t from = offsetof(struct tcp_sock, tx_next), to = offsetof(struct tcp_sock, timer);
+	const size_t from = offsetof(struct tcp_sock, tx_next),
+		     to = offsetof(struct tcp_sock, timer);
 	const size_t from2 = offsetof(struct tcp_sock, first_rto_ns);
 	const size_t to2 = offsetof(struct tcp_sock, accept_link);
 	struct ip_addr any = tp->sk.family == AF_INET ? addr_from_v4("\0\0\0\0") : ADDR_ANY6;
@@ -297,7 +307,8 @@ static int tcp_getname(struct sock *s, union sockaddr_any *a, enum sock_end end)
 
 	if (end == SOCK_END_OWN)
 		return addr_export(s->family, &tp->ep.laddr, tp->ep.lport, a);
-	if (!tp->ep.rport || (end == SOCK_END_PEER && tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))))
+	if (!tp->ep.rport ||
+	    (end == SOCK_END_PEER && tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))))
 		return -ENOTCONN;
 	return addr_export(s->family, &tp->ep.raddr, tp->ep.rport, a);
 }
@@ -342,7 +353,8 @@ static int tcp_shutdown(struct sock *s, int how)
 	} else if (tcp_in(tp, TCPF(TCP_SYN_SENT))) {
 		tcp_disconnect(tp);
 	} else if (tcp_in(tp, TCPF(TCP_CLOSE))) {
-		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst); /* who polls hears of it */
+		/* who polls hears of it */
+		atomic_fetch_or_explicit(&s->shut, bits, memory_order_seq_cst);
 		tp->wake_rd = true;
 		tp->wake_wr = true;
 		ret = -ENOTCONN;
@@ -379,7 +391,8 @@ static void tcp_close(struct sock *s)
 	} else {
 		send_fin(tp, now);
 		if (tcp_in(tp, TCPF(TCP_FIN_WAIT2))) {
-			tp->close_at = now + (tp->linger2 ? tp->linger2 * NSEC_PER_SEC : TCP_FIN2_TIME);
+			tp->close_at =
+				now + (tp->linger2 ? tp->linger2 * NSEC_PER_SEC : TCP_FIN2_TIME);
 			tcp_timer_update(tp);
 		}
 		/* Too many of those would hold memory that nobody answers for. */
@@ -406,7 +419,8 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 	struct tcp_sock *tp = tcp_of(s);
 	unsigned ev = 0, shut, urg;
 	/* SO_RCVLOWAT; never more than the buffer can hold, as in tcp_recvmsg(). */
-	unsigned lowat = min(max(s->rcvlowat, 1u), atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
+	unsigned lowat = min(max(s->rcvlowat, 1u),
+			     atomic_load_explicit(&s->rcvbuf, memory_order_relaxed) / 4 + 1);
 	int state;
 
 	poll_wait(f, &s->rd, pt);
@@ -430,7 +444,8 @@ static unsigned tcp_poll(struct sock *s, struct file *f, struct poll_table *pt)
 		if (urg == URG_HERE)
 			ev |= EPOLLPRI;
 		/* The urgent byte alone is nothing to read. */
-		if (!s->oobinline && __atomic_load_n(&tp->rcv_nxt, __ATOMIC_RELAXED) - have == tp->urg_seq)
+		if (!s->oobinline &&
+		    __atomic_load_n(&tp->rcv_nxt, __ATOMIC_RELAXED) - have == tp->urg_seq)
 			lowat++;
 	}
 	if (atomic_load_explicit(&tp->rx_bytes, memory_order_acquire) >= lowat)
@@ -467,7 +482,9 @@ static int tcp_ioctl(struct sock *s, unsigned cmd, int *value)
 		return 0;
 	case SIOCOUTQ:
 		tcp_own(tp);
-		*value = tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT)) ? 0 : (int)(tp->write_seq - tp->snd_una);
+		*value = tcp_in(tp, TCPF(TCP_CLOSE) | TCPF(TCP_SYN_SENT))
+				 ? 0
+				 : (int)(tp->write_seq - tp->snd_una);
 		tcp_release(tp);
 		return 0;
 	case SIOCOUTQNSD:
@@ -498,7 +515,8 @@ static const struct sock_ops tcp_ops = {
 
 void tcp_init(void)
 {
-	tcp_cache = kmem_cache_create("tcp_sock", sizeof(struct tcp_sock), CACHE_LINE, SLAB_ACCOUNT);
+	tcp_cache =
+		kmem_cache_create("tcp_sock", sizeof(struct tcp_sock), CACHE_LINE, SLAB_ACCOUNT);
 	if (!tcp_cache || tcp_hash_init() || tcp_seg_init() || tcp_ofo_init() || tcp_req_init() ||
 	    tcp_timewait_init())
 		panic("tcp: no memory for the tables");

@@ -92,7 +92,10 @@ static bool gave_up(struct tcp_sock *tp, uint64_t now)
 
 	if (!tp->retries)
 		tp->first_rto_ns = now;
-	/* A peer that closed its window over what is in flight and still answers is alive (MUST-37). */
+	/*
+	 * A peer that closed its window over what is in flight and still answers is
+	 * alive (MUST-37).
+	 */
 	if (!tp->snd_wnd && tcp_in(tp, ~(TCPF(TCP_SYN_SENT) | TCPF(TCP_SYN_RECV))) && !tp->orphan &&
 	    now - tp->last_rx_ns < 2 * TCP_RTO_MAX)
 		return false;
@@ -141,7 +144,8 @@ static void probe_expired(struct tcp_sock *tp, uint64_t now)
 	if (!tp->probes_out)
 		tp->first_rto_ns = now;
 	if (tp->probes_out++ >= (tp->orphan ? TCP_ORPHAN_RETRIES : TCP_RETRIES) ||
-	    (tp->user_timeout_ms && now - tp->first_rto_ns >= tp->user_timeout_ms * NSEC_PER_MSEC)) {
+	    (tp->user_timeout_ms &&
+	     now - tp->first_rto_ns >= tp->user_timeout_ms * NSEC_PER_MSEC)) {
 		tcp_reset(tp, tp->soft_err ? tp->soft_err : ETIMEDOUT);
 		return;
 	}
@@ -176,7 +180,10 @@ static void keep_expired(struct tcp_sock *tp, uint64_t now)
 			      (tp->last_rx_ns + idle > now ? tp->last_rx_ns + idle - now : 0);
 		return;
 	}
-	/* One lost answer is no dead peer (MUST-26): all must be missing, or TCP_USER_TIMEOUT has passed. */
+	/*
+	 * One lost answer is no dead peer (MUST-26): all must be missing, or
+	 * TCP_USER_TIMEOUT has passed.
+	 */
 	if (tp->user_timeout_ms ?
 		    tp->keep_probes && now - tp->last_rx_ns >= tp->user_timeout_ms * NSEC_PER_MSEC :
 		    tp->keep_probes >= tp->keep_cnt) {
@@ -233,7 +240,8 @@ void tcp_timer_event(struct tcp_sock *tp)
 		tcp_output(tp, now); /* before something is repeated as long as it was */
 	if (due(tp->reo_at, now))
 		tcp_reo_expired(tp, now);
-	if (due(tp->pto_at, now)) /* before a time-out that is due as well: the probe sets it anew */
+	/* before a time-out that is due as well: the probe sets it anew */
+	if (due(tp->pto_at, now))
 		tcp_tlp_expired(tp, now);
 	if (due(tp->rto_at, now))
 		rto_expired(tp, now);

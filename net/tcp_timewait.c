@@ -14,15 +14,18 @@
 #include "mm/slab.h"
 
 static unsigned tw_max = 32768;
-PARAM_UINT("net.tcp.timewait_max", tw_max, 0, 1048576, PARAM_RW, "connections kept in TIME_WAIT, whole machine");
+PARAM_UINT("net.tcp.timewait_max", tw_max, 0, 1048576, PARAM_RW,
+	   "connections kept in TIME_WAIT, whole machine");
 
 /* As in Linux: 0 never, 1 always, 2 on loopback. */
 static unsigned tw_reuse = 2;
 PARAM_UINT("net.tcp.tw_reuse", tw_reuse, 0, 2, PARAM_RW,
-	   "connect() may take the port of a connection in TIME_WAIT: 0 never, 1 always, 2 on loopback");
+	   "connect() may take the port of a connection in TIME_WAIT: 0 never, 1 always, 2 on "
+	   "loopback");
 
 #define TW_REUSE_AFTER    (10 * NSEC_PER_MSEC) /* loopback: several ticks of the timestamp clock */
-#define TW_REUSE_AFTER_NET NSEC_PER_SEC        /* elsewhere the peer's clock may be slower (RFC 7323: 1 s at most) */
+#define TW_REUSE_AFTER_NET                                                                         \
+	NSEC_PER_SEC /* elsewhere the peer's clock may be slower (RFC 7323: 1 s at most) */
 
 struct tcp_tw {
 	struct ep ep;
@@ -170,7 +173,8 @@ void tcp_time_wait(struct tcp_sock *tp, uint64_t now)
 	tw->snd_nxt = tp->snd_nxt;
 	tw->ts_recent = tp->ts_recent;
 	tw->opts = tp->opts;
-	tw->hold = port_hold_get(&tcp_ports, &tw->ep.laddr, tw->ep.lport, tp->sk.reuseaddr, tp->sk.reuseport);
+	tw->hold = port_hold_get(&tcp_ports, &tw->ep.laddr, tw->ep.lport, tp->sk.reuseaddr,
+				 tp->sk.reuseport);
 	tw->since_ns = now;
 	tw->expires_ns = now + TCP_TIMEWAIT;
 	atomic_fetch_add_explicit(&tw_count, 1, memory_order_relaxed);
@@ -207,11 +211,15 @@ bool tcp_tw_reusable(const struct ep *e)
 
 	return (tw->opts & TCP_OPT_TS) &&
 	       clock_ns() - tw->since_ns >
-		       (addr_equal(&e->laddr, &e->raddr) || addr_is_loopback(&e->raddr) ? TW_REUSE_AFTER :
-											  TW_REUSE_AFTER_NET);
+		       (addr_equal(&e->laddr, &e->raddr) || addr_is_loopback(&e->raddr)
+				? TW_REUSE_AFTER
+				: TW_REUSE_AFTER_NET);
 }
 
-/* The peer's last FIN has come again: he waits from now on, and so do we (RFC 9293 section 3.10.7.4). */
+/*
+ * The peer's last FIN has come again: he waits from now on, and so do we (RFC 9293
+ * section 3.10.7.4).
+ */
 static void tw_restart(struct tcp_tw *tw)
 {
 	struct tw_cpu *c = &per_cpu(tw_cpu, tw->cpu);
@@ -233,7 +241,8 @@ void tcp_tw_input(struct ep *e, struct pbuf *p)
 	if (f & TH_RST) /* RFC 1337: no assassination */
 		goto out;
 	if ((f & (TH_SYN | TH_ACK)) == TH_SYN &&
-	    (seq_gt(p->tcp.seq, tw->rcv_nxt) || (ts && (int32_t)(p->tcp.tsval - tw->ts_recent) > 0))) {
+	    (seq_gt(p->tcp.seq, tw->rcv_nxt) ||
+	     (ts && (int32_t)(p->tcp.tsval - tw->ts_recent) > 0))) {
 		struct tcp_sock *l = listen_lookup(&p->dst, p->tcp.dport, &p->src, p->tcp.sport);
 
 		if (l) { /* MAY-2, RFC 6191: a new connection */
@@ -247,7 +256,10 @@ void tcp_tw_input(struct ep *e, struct pbuf *p)
 	}
 	if ((f & TH_FIN) && p->tcp.seq + p->len + 1 == tw->rcv_nxt)
 		tw_restart(tw);
-	/* Old data, a repeated FIN or SYN: say where we were. A bare acknowledgement needs no answer. */
+	/*
+	 * Old data, a repeated FIN or SYN: say where we were. A bare acknowledgement
+	 * needs no answer.
+	 */
 	if ((f & (TH_SYN | TH_FIN)) || p->len || p->tcp.seq != tw->rcv_nxt)
 		tcp_reply_ack(p, tw->snd_nxt, tw->rcv_nxt, 0, tw->opts & TCP_OPT_TS, tw->ts_recent);
 out:

@@ -10,15 +10,16 @@
 #include "net/tcp.h"
 
 #define PTO_MIN       (10 * NSEC_PER_MSEC)
-#define ACK_DELAY_MAX (200 * NSEC_PER_MSEC) /* a lone segment's acknowledgement may be held back so long */
+/* a lone segment's acknowledgement may be held back so long */
+#define ACK_DELAY_MAX (200 * NSEC_PER_MSEC)
 
 void tcp_tlp_arm(struct tcp_sock *tp, uint64_t now)
 {
 	uint64_t pto;
 
 	tp->pto_at = 0;
-	if (tp->loopback || !(tp->opts & TCP_OPT_SACKOK) || tp->ca != CA_OPEN || tp->sacked || tp->tlp_out ||
-	    !tp->srtt || tp->snd_una == tp->snd_nxt)
+	if (tp->loopback || !(tp->opts & TCP_OPT_SACKOK) || tp->ca != CA_OPEN || tp->sacked ||
+	    tp->tlp_out || !tp->srtt || tp->snd_una == tp->snd_nxt)
 		return;
 	pto = max(2 * tp->srtt, PTO_MIN);
 	if (tp->snd_nxt - tp->snd_una <= tp->mss)

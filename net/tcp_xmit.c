@@ -40,9 +40,10 @@ void tcp_finish(struct pbuf *p, uint32_t seq, uint32_t ack, uint8_t flags, uint3
 		if (!p->dev)
 			p->dev = route_device(&p->dst);
 		if (p->dev && !p->dev->loopback) {
-			if ((p->dev->features & NETDEV_CSUM) || p->gso_size) { /* completed by the device, or when cut */
-				sum = (uint16_t)~csum_fold(csum_pseudo(&p->src, &p->dst, pbuf_transport_len(p),
-								       IPPROTO_TCP));
+			/* completed by the device, or when cut */
+			if ((p->dev->features & NETDEV_CSUM) || p->gso_size) {
+				sum = (uint16_t)~csum_fold(csum_pseudo(
+					&p->src, &p->dst, pbuf_transport_len(p), IPPROTO_TCP));
 				p->flags |= PB_CSUM_PARTIAL;
 			} else {
 				sum = pbuf_csum(p, IPPROTO_TCP);
@@ -78,7 +79,8 @@ static struct pbuf *tcp_build(struct tcp_sock *tp, uint64_t now, bool syn, bool 
 		return NULL;
 	p->dev = tp->dev;
 	o = p->head + p->end;
-	n = tcp_put_options(o, tp->opts, syn, tp->adv_mss, tp->rcv_wscale, tcp_ts(now), tp->ts_recent);
+	n = tcp_put_options(o, tp->opts, syn, tp->adv_mss, tp->rcv_wscale, tcp_ts(now),
+			    tp->ts_recent);
 	if (may_sack && (tp->opts & TCP_OPT_SACKOK) && tcp_may_report(tp))
 		n += tcp_put_sack(tp, o + n, 40 - n);
 	pbuf_put(p, n);
@@ -202,7 +204,8 @@ void tcp_send_ack(struct tcp_sock *tp, uint64_t now)
 		return;
 	}
 	net_count(tcp_acks_out);
-	tcp_finish(p, tp->snd_nxt, tp->rcv_nxt, TH_ACK | tcp_ecn_flags(tp, false), tcp_window(tp) >> tp->rcv_wscale);
+	tcp_finish(p, tp->snd_nxt, tp->rcv_nxt, TH_ACK | tcp_ecn_flags(tp, false),
+		   tcp_window(tp) >> tp->rcv_wscale);
 	tcp_acked_to_peer(tp);
 	tcp_queue_packet(tp, p, false);
 }
@@ -270,7 +273,8 @@ void tcp_reply_reset(const struct pbuf *in)
 	if (!p)
 		return;
 	net_count(tcp_resets_out);
-	end = in->tcp.seq + in->len + !!(in->tcp.tcp_flags & TH_SYN) + !!(in->tcp.tcp_flags & TH_FIN);
+	end = in->tcp.seq + in->len + !!(in->tcp.tcp_flags & TH_SYN) +
+	      !!(in->tcp.tcp_flags & TH_FIN);
 	if (in->tcp.tcp_flags & TH_ACK)
 		tcp_finish(p, in->tcp.ack, 0, TH_RST, 0);
 	else
@@ -298,7 +302,8 @@ void tcp_reply_stray(const struct pbuf *in)
 }
 
 /* An acknowledgement without a connection: TIME_WAIT and half-open requests. */
-void tcp_reply_ack(const struct pbuf *in, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts, uint32_t tsecr)
+void tcp_reply_ack(const struct pbuf *in, uint32_t seq, uint32_t ack, uint32_t wnd, bool ts,
+		   uint32_t tsecr)
 {
 	struct pbuf *p = tcp_packet(&in->dst, in->tcp.dport, &in->src, in->tcp.sport);
 

@@ -116,7 +116,8 @@ static int connect_to(struct dgram_sock *d, const union sockaddr_any *a, unsigne
 		return ret;
 	if (ifaddr_is_broadcast(rt.dev, &addr) && !s->broadcast)
 		return -EACCES;
-	if (addr_is_any(&d->laddr) || (!d->addr_locked && addr_is_v4(&d->laddr) != addr_is_v4(&addr)))
+	if (addr_is_any(&d->laddr) ||
+	    (!d->addr_locked && addr_is_v4(&d->laddr) != addr_is_v4(&addr)))
 		d->laddr = rt.src;
 	else if (addr_is_v4(&d->laddr) != addr_is_v4(&addr))
 		return -ENETUNREACH;

@@ -199,7 +199,8 @@ bool udp_walk(struct sock_place *at, bool (*fn)(struct dgram_sock *d, void *arg)
 		unsigned n = 0;
 
 		rcu_read_lock();
-		for (d = rcu_dereference(buckets[at->bucket].first); d && go; d = rcu_dereference(d->next)) {
+		for (d = rcu_dereference(buckets[at->bucket].first); d && go;
+		     d = rcu_dereference(d->next)) {
 			if (n++ < at->entry)
 				continue;
 			go = fn(d, arg);

@@ -205,7 +205,8 @@ void unix_close(struct sock *s)
 	spin_lock(&unix_lock);
 	p = u->peer;
 	u->peer = NULL;
-	atomic_store_explicit(&u->dead, true, memory_order_relaxed); /* before shut, which says so */
+	/* before shut, which says so */
+	atomic_store_explicit(&u->dead, true, memory_order_relaxed);
 	atomic_store_explicit(&u->listening, false, memory_order_release);
 	spin_unlock(&unix_lock);
 	unread = atomic_load_explicit(&u->queued, memory_order_relaxed) != 0;

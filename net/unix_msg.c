@@ -36,8 +36,10 @@ static int deliver(struct unix_sock *to, struct unix_msg *m)
 
 	spin_lock(&to->lock);
 	if (sock_shut(&to->sk) & SOCK_RCV_SHUT) {
-		ret = to->sk.type == SOCK_DGRAM && atomic_load_explicit(&to->dead, memory_order_relaxed) ?
-			      -ECONNREFUSED : -EPIPE;
+		ret = to->sk.type == SOCK_DGRAM &&
+				      atomic_load_explicit(&to->dead, memory_order_relaxed)
+			      ? -ECONNREFUSED
+			      : -EPIPE;
 	} else if (!unix_has_room(to)) {
 		ret = -EAGAIN;
 	} else if (sock_mem_charge(&to->sk.mem, ts, CHARGE_NOSLEEP)) {
@@ -158,7 +160,8 @@ ssize_t unix_sendmsg(struct sock *s, struct sock_msg *m)
 	if (!m->name_len)
 		m->name = NULL;
 	if (m->name && s->type == SOCK_STREAM)
-		return atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN : -EOPNOTSUPP;
+		return atomic_load_explicit(&u->connected, memory_order_relaxed) ? -EISCONN
+										 : -EOPNOTSUPP;
 	if (s->type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_acquire))
 		return -ENOTCONN;
 	/* What became of the other end is told once, but to streams only when they read. */
@@ -222,7 +225,8 @@ static struct unix_msg *claim(struct unix_sock *u, bool nonblock, uint64_t deadl
 	struct unix_msg *m;
 
 	for (;;) {
-		*err = u->sk.type == SOCK_STREAM ? 0 : sock_take_error(&u->sk); /* a stream's bytes come first */
+		/* a stream's bytes come first */
+		*err = u->sk.type == SOCK_STREAM ? 0 : sock_take_error(&u->sk);
 		if (*err)
 			return NULL;
 		spin_lock(&u->lock);

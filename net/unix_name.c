@@ -55,7 +55,8 @@ static struct unix_sock *find_abstract(const struct sa_un *n, unsigned len, int 
 	struct unix_sock *u;
 
 	list_for_each_entry (u, name_bucket(n, len), name_link) {
-		if (!u->node && u->sk.type == type && u->name_len == len && !memcmp(&u->name, n, len))
+		if (!u->node && u->sk.type == type && u->name_len == len &&
+		    !memcmp(&u->name, n, len))
 			return u;
 	}
 	return NULL;

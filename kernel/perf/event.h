@@ -47,7 +47,8 @@ struct perf_event {
 	struct memcg *group;         /* [I] referenced; NULL: everybody */
 	int cpu;                     /* [I] -1: any (tasks only) */
 	bool task, inherit;          /* [I] */
-	_Atomic(struct perf_event *) leader; /* [a] written under perf_siblings; itself without one */
+	/* [a] written under perf_siblings; itself without one */
+	_Atomic(struct perf_event *) leader;
 	struct list_head siblings;   /* perf_siblings: of a leader; link of the others */
 	bool wanted;                 /* perf_siblings: asked to be enabled */
 	_Atomic bool enabled;        /* [a] written under lock: wanted, and so is the leader */

@@ -326,7 +326,10 @@ static void session_stop(void)
 	if (!s)
 		return;
 	atomic_store_explicit(&trace_hook, NULL, memory_order_relaxed);
-	/* A CPU that answers has no NMI of ours before it and is in no tick and at no trace point. */
+	/*
+	 * A CPU that answers has no NMI of ours before it and is in no tick and at no
+	 * trace point.
+	 */
 	smp_call_all(nothing, NULL);
 	perf_hook_put();
 	session_free(s);

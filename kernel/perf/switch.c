@@ -393,7 +393,10 @@ void perf_regroup(void)
 	if (!atomic_load_explicit(&sched_switch_hook, memory_order_seq_cst))
 		return; /* no events at all */
 	for_each_cpu(cpu) {
-		/* A reading from outside: an event that comes at this moment reads the group itself. */
+		/*
+		 * A reading from outside: an event that comes at this moment reads the
+		 * group itself.
+		 */
 		if (!nr_group(&per_cpu(perf_cpu, cpu)))
 			continue;
 		mask[cpu / 64] |= 1ULL << (cpu % 64);

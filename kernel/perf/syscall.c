@@ -196,7 +196,8 @@ static int read_attr(struct perf_attr *attr, const void __user *uattr)
 {
 	uint32_t size;
 
-	if (get_user(size, (const uint32_t __user *)((uintptr_t)uattr + offsetof(struct perf_attr, size))))
+	if (get_user(size, (const uint32_t __user *)((uintptr_t)uattr +
+						     offsetof(struct perf_attr, size))))
 		return -EFAULT;
 	if (!size)
 		size = PERF_ATTR_SIZE_VER0;
@@ -356,8 +357,8 @@ out:
  * perf_event_open - a descriptor that counts
  *
  * Return: the descriptor; -ENOENT for a type or event that is not there, -EINVAL for
- * a leader that is itself led, -EOPNOTSUPP for sampling and for counting user mode or the kernel alone,
- * else as in the manual page.
+ * a leader that is itself led, -EOPNOTSUPP for sampling and for counting user mode or the kernel
+ * alone, else as in the manual page.
  */
 SYSCALL(perf_event_open, const void __user *uattr, pid_t pid, int cpu, int group_fd,
 	unsigned long flags)

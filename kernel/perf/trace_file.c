@@ -163,7 +163,9 @@ static int show_on(struct seq *s, void *arg)
 	(void)arg;
 	for (unsigned i = 0; i < NR_TRACE_POINTS; i++)
 		seq_printf(s, "%c %-16s %-16s %s\n",
-			   atomic_load_explicit(&trace_to_ring, memory_order_relaxed) >> i & 1 ? '+' : '-',
+			   atomic_load_explicit(&trace_to_ring, memory_order_relaxed) >> i & 1
+				   ? '+'
+				   : '-',
 			   points[i].name, points[i].args, points[i].what);
 	return 0;
 }

@@ -153,7 +153,8 @@ bool rtnl_route_dump(struct nl_dump *d, struct nl_buf *b)
 				   .type = local ? TYPE_LOCAL : TYPE_UNICAST };
 
 		if (!dev || (d->family && (d->family == AF_INET) != v4) ||
-		    (!local && (atomic_load_explicit(&a->flags, memory_order_relaxed) & IFA_OFFLINK)) ||
+		    (!local &&
+		     (atomic_load_explicit(&a->flags, memory_order_relaxed) & IFA_OFFLINK)) ||
 		    (!local && dev->loopback && v4))
 			continue;
 		if (!put_route(b, RTM_NEWROUTE, &s))

@@ -199,7 +199,8 @@ static bool one_raw(struct dgram_sock *d, void *arg)
 
 static struct sock_place place_of(const struct nl_dump *d, uint64_t first)
 {
-	return (struct sock_place){ .bucket = (unsigned)(d->at - first), .entry = (unsigned)d->at2 };
+	return (struct sock_place){ .bucket = (unsigned)(d->at - first),
+				    .entry = (unsigned)d->at2 };
 }
 
 static bool keep_place(struct nl_dump *d, uint64_t first, const struct sock_place *p)
