@@ -56,9 +56,13 @@ class Guest:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             cwd=ROOT)
         self.lines = []
+        self.wait_for("READY")
+
+    def wait_for(self, word):
+        """Reads on until a line begins so, or the guest ends."""
         for line in self.process.stdout:
             self.lines.append(line.rstrip())
-            if line.startswith("READY"):
+            if line.startswith(word):
                 break
 
     def __enter__(self):
@@ -127,29 +131,23 @@ def test_wget_from_host(run, web, data):
 def test_host_to_guest(data):
     """10 MB to the guest over a forwarded port, then the same 10 MB back."""
     port = free_port()
-    with Guest("nc -l -p 7000 > /tmp/f & sleep 0.5; echo READY; wait; md5sum < /tmp/f;"
-               "nc -l -p 7000 < /tmp/f",
+    # QEMU takes the client's connection before it asks the guest for one of its own: who comes
+    # before the guest listens is let in and reset.
+    listens = "until ss -tln | grep -q ':7000 '; do sleep 0.1; done"
+    with Guest(f"nc -l -p 7000 > /tmp/f & {listens}; echo READY; wait; md5sum < /tmp/f;"
+               f"nc -l -p 7000 < /tmp/f & {listens}; echo AGAIN; wait",
                "--net", f"user,{port}-7000") as guest:
         with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
             while s.recv(65536):
                 pass
+        guest.wait_for("AGAIN")
         back = b""
-        for _ in range(50):
-            with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
-                s.settimeout(30)
-                try:
-                    while len(back) < BYTES:
-                        piece = s.recv(1 << 20)
-                        if not piece:
-                            break
-                        back += piece
-                except ConnectionResetError:
-                    pass
-            if back:
-                break
-            time.sleep(0.3)
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as s:
+            s.settimeout(30)
+            while piece := s.recv(1 << 20):
+                back += piece
         lines = guest.finish()
     assert hashlib.md5(data).hexdigest() in " ".join(lines)
     assert back == data
