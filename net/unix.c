@@ -8,6 +8,10 @@
 struct spinlock unix_lock = SPINLOCK_INIT("unix");
 static struct list_head all_sockets = LIST_HEAD_INIT(all_sockets); /* unix_lock */
 static const struct sock_ops unix_ops;
+/* Who polls datagram sockets for room: any number of them send to one, and may turn to another. */
+static struct wait_queue unix_room = {
+	.lock = SPINLOCK_INIT("unix_room"), .entries = LIST_HEAD_INIT(unix_room.entries)
+};
 
 struct sock *unix_create(int type)
 {
@@ -69,6 +73,7 @@ static struct unix_msg *unread(struct unix_sock *u)
 void unix_drop_queue(struct unix_sock *u)
 {
 	struct unix_msg *m;
+	bool any = false;
 
 	do {
 		spin_lock(&unix_gc_lock);
@@ -78,7 +83,10 @@ void unix_drop_queue(struct unix_sock *u)
 		spin_unlock(&unix_gc_lock);
 		if (m)
 			unix_msg_free(m);
+		any |= m != NULL;
 	} while (m);
+	if (any)
+		unix_made_room(u);
 }
 
 void unix_put(struct unix_sock *u)
@@ -93,10 +101,28 @@ void unix_put(struct unix_sock *u)
 	kfree(u);
 }
 
+void unix_made_room(struct unix_sock *u)
+{
+	struct wait_queue *q = &unix_room;
+	struct unix_sock *p = NULL;
+
+	if (atomic_load_explicit(&u->sk.wr.count, memory_order_seq_cst))
+		wake_up_poll(&u->sk.wr, EPOLLOUT); /* who sleeps in a send */
+	if (u->sk.type != SOCK_DGRAM) {
+		p = unix_peer_get(u);
+		q = p ? &p->sk.wr : NULL;
+	}
+	if (q && atomic_load_explicit(&q->count, memory_order_seq_cst))
+		wake_up_poll(q, EPOLLOUT | EPOLLWRNORM);
+	unix_put(p);
+}
+
 void unix_wake_all(struct unix_sock *u)
 {
 	wake_up_poll(&u->sk.rd, EPOLLIN | EPOLLHUP | EPOLLRDHUP);
 	wake_up_poll(&u->sk.wr, EPOLLOUT | EPOLLHUP);
+	if (u->sk.type == SOCK_DGRAM && atomic_load_explicit(&unix_room.count, memory_order_seq_cst))
+		wake_up_poll(&unix_room, EPOLLOUT);
 }
 
 struct unix_sock *unix_peer_get(struct unix_sock *u)
@@ -157,10 +183,10 @@ static unsigned unix_poll(struct sock *s, struct file *f, struct poll_table *pt)
 	if (shut == (SOCK_RCV_SHUT | SOCK_SND_SHUT) ||
 	    (s->type != SOCK_DGRAM && !atomic_load_explicit(&u->connected, memory_order_relaxed)))
 		ev |= EPOLLHUP;
+	/* Never on the peer's queues: a datagram socket may get another peer, and this one go. */
+	poll_wait(f, s->type == SOCK_DGRAM ? &unix_room : &s->wr, pt);
 	p = unix_peer_get(u);
 	if (p) {
-		/* The file keeps us alive, and we keep the peer whose queue we wait on. */
-		poll_wait(f, &p->sk.wr, pt);
 		if (unix_has_room(p))
 			ev |= EPOLLOUT | EPOLLWRNORM;
 		unix_put(p);

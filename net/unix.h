@@ -77,6 +77,8 @@ static inline bool unix_may_send(const struct unix_sock *u, const struct unix_so
 {
 	return !to->peer || to->peer == u;
 }
+/* A queue that was full is not any more: wakes who waits to send to @u. */
+void unix_made_room(struct unix_sock *u);
 void unix_wake_all(struct unix_sock *u);
 void unix_close(struct sock *s);
 /* Frees what was sent to @u and nobody has begun to read.  Context: no locks held; may sleep. */

@@ -263,12 +263,15 @@ static struct unix_msg *claim(struct unix_sock *u, bool nonblock, uint64_t deadl
 /* Ends a claim; @gone: the message has been used up. */
 static void unclaim(struct unix_sock *u, struct unix_msg *m, bool gone)
 {
+	bool full = false;
+
 	spin_lock(&u->lock);
 	__atomic_store_n(&u->reading, false, __ATOMIC_RELEASE);
 	if (gone) {
 		u->first = m->next;
 		if (!u->first)
 			u->last = NULL;
+		full = !unix_has_room(u);
 		atomic_fetch_sub_explicit(&u->rmem, m->charged, memory_order_seq_cst);
 		atomic_fetch_sub_explicit(&u->queued, 1, memory_order_relaxed);
 		sock_mem_uncharge(&u->sk.mem, m->charged);
@@ -276,8 +279,8 @@ static void unclaim(struct unix_sock *u, struct unix_msg *m, bool gone)
 	spin_unlock(&u->lock);
 	if (gone) {
 		unix_msg_free(m);
-		if (atomic_load_explicit(&u->sk.wr.count, memory_order_seq_cst))
-			wake_up_poll(&u->sk.wr, EPOLLOUT);
+		if (full && unix_has_room(u))
+			unix_made_room(u);
 	}
 	if (atomic_load_explicit(&u->sk.rd.count, memory_order_seq_cst))
 		wake_up(&u->sk.rd);
