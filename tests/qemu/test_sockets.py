@@ -52,6 +52,18 @@ def test_abuse(run):
     assert r.out.strip() == "sockabuse: done", r.out + r.err
 
 
+def test_shared_descriptors(run):
+    """Threads that make random calls on the same descriptors at once leave nothing behind."""
+    r = run("""mkdir /sys/fs/cgroup/t
+sh -c 'echo $$ >/sys/fs/cgroup/t/cgroup.procs; exec sockets 0 500 threads'
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q '^sock 0$' /sys/fs/cgroup/t/memory.stat && break
+	sleep 1
+done
+grep '^sock ' /sys/fs/cgroup/t/memory.stat""", "--smp", 4, "--add", build("sockets"), timeout=120)
+    assert r.out.split() == ["threads:", "done", "sock", "0"], r.out + r.err
+
+
 def sequences(text):
     """Number of a sequence: its lines."""
     found = {}

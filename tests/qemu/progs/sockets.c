@@ -2,11 +2,12 @@
 /*
  * Random sequences of socket calls on loopback, for two kernels to answer alike:
  *
- *	sockets FIRST COUNT [ONLY]	sequences FIRST to FIRST + COUNT - 1; ONLY: one line for each call,
+ *	sockets FIRST COUNT [all]	sequences FIRST to FIRST + COUNT - 1; all: one line for each call,
  *			else one for each sequence, with a hash of the answers
+ *	sockets FIRST COUNT threads	six threads, COUNT sequences each, share the descriptors
  *
  * What is called depends on the number of the sequence alone, never on an answer. Everything is
- * non-blocking and done by one thread. Ports are printed as distance from the sequence's own twenty,
+ * non-blocking and, to be compared, done by one thread. Ports are printed as distance from the sequence's own twenty,
  * those that the kernel chose as '*'. See tests/qemu/test_sockets.py.
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,11 +39,12 @@
 #define CALLS 40
 
 static int fd[SLOTS];
-static uint64_t state, hash;
+static __thread uint64_t state, hash;
 static unsigned base;
-static int loud, step;
+static int loud, threads;
+static __thread int step;
 static volatile sig_atomic_t pipes;
-static char data[70000];
+static __thread char data[70000];
 static unsigned char next_byte;
 
 static void on_pipe(int sig)
@@ -620,10 +623,11 @@ static void sequence(unsigned n)
 {
 	state = n * 0x9e3779b97f4a7c15ull + 12345;
 	hash = 0xcbf29ce484222325ull;
-	base = 2000 + n % 1400 * 20;
+	if (!threads)
+		base = 2000 + n % 1400 * 20;
 	next_byte = 0;
 	rnd(2);
-	for (int i = 0; i < SLOTS; i++)
+	for (int i = 0; i < SLOTS && !threads; i++)
 		fd[i] = -1;
 	if (rnd(3)) {
 		do_connection();
@@ -631,16 +635,44 @@ static void sequence(unsigned n)
 	}
 	for (step = 0; step < CALLS; step++)
 		one_call();
-	for (int i = 0; i < SLOTS; i++)
+	for (int i = 0; i < SLOTS && !threads; i++)
 		close(fd[i]);
+}
+
+static unsigned first, count;
+
+static void *thread(void *arg)
+{
+	for (unsigned i = 0; i < count; i++)
+		sequence(first + (unsigned)(uintptr_t)arg * count + i);
+	return NULL;
+}
+
+/* All at the same descriptors: what comes of it is nobody's, but the kernel must stand it. */
+static int together(void)
+{
+	pthread_t t[6];
+
+	base = 2000;
+	for (int i = 0; i < SLOTS; i++)
+		fd[i] = -1;
+	for (uintptr_t i = 0; i < 6; i++)
+		pthread_create(&t[i], NULL, thread, (void *)i);
+	for (int i = 0; i < 6; i++)
+		pthread_join(t[i], NULL);
+	puts("threads: done");
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	unsigned first = argc > 1 ? (unsigned)atoi(argv[1]) : 0, count = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
-
-	loud = argc > 3;
+	first = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
+	count = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
 	signal(SIGPIPE, on_pipe);
+	threads = argc > 3 && !strcmp(argv[3], "threads");
+	if (threads)
+		return together();
+	loud = argc > 3;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	for (unsigned i = first; i < first + count; i++) {
 		if (loud)
