@@ -121,7 +121,8 @@ void unix_wake_all(struct unix_sock *u)
 {
 	wake_up_poll(&u->sk.rd, EPOLLIN | EPOLLHUP | EPOLLRDHUP);
 	wake_up_poll(&u->sk.wr, EPOLLOUT | EPOLLHUP);
-	if (u->sk.type == SOCK_DGRAM && atomic_load_explicit(&unix_room.count, memory_order_seq_cst))
+	if (u->sk.type == SOCK_DGRAM &&
+	    atomic_load_explicit(&unix_room.count, memory_order_seq_cst))
 		wake_up_poll(&unix_room, EPOLLOUT);
 }
 
