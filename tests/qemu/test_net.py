@@ -132,7 +132,7 @@ def test_host_to_guest(data):
     """10 MB to the guest over a forwarded port, then the same 10 MB back."""
     port = free_port()
     # QEMU takes the client's connection before it asks the guest for one of its own: who comes
-    # before the guest listens is let in and reset.
+    # before the guest listens is let in, then closed or reset.
     listens = "until ss -tln | grep -q ':7000 '; do sleep 0.1; done"
     with Guest(f"nc -l -p 7000 > /tmp/f & {listens}; echo READY; wait; md5sum < /tmp/f;"
                f"nc -l -p 7000 < /tmp/f & {listens}; echo AGAIN; wait",
