@@ -80,6 +80,7 @@
 #define IP_HDRINCL         3
 #define IP_OPTIONS         4
 #define IP_RECVOPTS        6
+#define IP_RETOPTS         7
 #define IP_PKTINFO         8
 #define IP_MTU_DISCOVER    10
 #define IP_RECVERR         11

@@ -12,6 +12,7 @@ struct abi_ifreq {
 	union {
 		struct sa_in addr;
 		int value;
+		uint64_t data; /* pointer */
 		int16_t flags;
 		uint8_t hw[24];
 	};
@@ -67,7 +68,9 @@ struct abi_in6_rtmsg {
 #define SIOCGARP       0x8954
 #define SIOCDARP       0x8953
 #define SIOCGIFTXQLEN  0x8942
+#define SIOCETHTOOL    0x8946
 #define SIOCGIFMAP     0x8970
+#define ETHTOOL_GLINK  0x0a
 #define RTF_GATEWAY    0x2
 #define RTF_HOST       0x4
 
@@ -306,6 +309,20 @@ static long arp_request_ioctl(unsigned cmd, void __user *arg)
 	return copy_to_user(arg, &r, sizeof(r));
 }
 
+/* What ethtool and libpcap ask: whether the link is there; the rest is said not to be supported. */
+static long ethtool(const struct netdev *dev, uint64_t data)
+{
+	struct { uint32_t cmd, value; } e;
+	void __user *arg = (void *)(uintptr_t)data;
+
+	if (copy_from_user(&e.cmd, arg, sizeof(e.cmd)))
+		return -EFAULT;
+	if (e.cmd != ETHTOOL_GLINK)
+		return -EOPNOTSUPP;
+	e.value = (netdev_flags(dev) & IFF_RUNNING) != 0;
+	return copy_to_user(arg, &e, sizeof(e));
+}
+
 /* Requests about one device; fills in @r. */
 static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r)
 {
@@ -352,6 +369,8 @@ static long device_request(struct netdev *dev, unsigned cmd, struct abi_ifreq *r
 		r->hw[1] = dev->loopback ? 0x03 : 0;
 		memcpy(r->hw + 2, dev->mac, 6);
 		return 0;
+	case SIOCETHTOOL:
+		return ethtool(dev, r->data);
 	case SIOCGIFMAP:
 		memset(r->hw, 0, sizeof(r->hw));
 		return 0;

@@ -224,6 +224,9 @@ static int set_v4(struct sock *s, int name, const void *val, unsigned len)
 		return set_flag(&o->recvttl, val, len);
 	case IP_RECVTOS:
 		return set_flag(&o->recvtos, val, len);
+	case IP_RECVOPTS: /* packets are read without them: nothing follows */
+	case IP_RETOPTS:
+		return 0;
 	case IP_PKTINFO:
 		return set_flag(&o->pktinfo, val, len);
 	case IP_RECVERR:
@@ -358,6 +361,9 @@ static int get_v4(struct sock *s, int name, void *val, unsigned *len)
 		return put_short(val, len, o->recvttl);
 	case IP_RECVTOS:
 		return put_short(val, len, o->recvtos);
+	case IP_RECVOPTS:
+	case IP_RETOPTS:
+		return put_short(val, len, 0);
 	case IP_PKTINFO:
 		return put_short(val, len, o->pktinfo);
 	case IP_RECVERR:

@@ -107,6 +107,17 @@ ip link set eth0 down; ping -c 1 -W 1 192.168.77.1; ip link set eth0 up; ping -c
     assert "2 packets transmitted, 2 packets received" in lines, lines
 
 
+def test_debian_tools(run):
+    """Debian's ping has nothing to warn of; what ethtool cannot have is not supported."""
+    debs = [word for name in ("iputils-ping", "ethtool") for word in ("--add-deb", name)]
+    result = run("/bin/ping -V; /bin/ping -c 1 -s 20000 127.0.0.1; /bin/ping -6 -c 1 ::1; "
+                 "/sbin/ethtool lo; /sbin/ethtool -k lo; true", "--smp", "2", *debs)
+    assert "iputils" in result.out, result.out
+    assert result.out.count("1 received, 0% packet loss") == 2, result.out
+    assert "Link detected: yes" in result.out, result.out
+    assert "WARNING" not in result.out and "Inappropriate" not in result.out, result.out
+
+
 @pytest.fixture(scope="module", name="iproute2")
 def debian_iproute2():
     """The namespace has no way to the packages: they come before."""
