@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/net/{dev,route,ipv6_route,arp,pnp}: devices, routes, neighbours, name servers;
- * formats of Linux.
+ * /proc/net/{dev,route,ipv6_route,arp,igmp,igmp6,pnp}: devices, routes, neighbours,
+ * multicast groups, name servers; formats of Linux.
  */
 #include "net/ether.h"
 #include "net/if_config.h"
+#include "net/mcast.h"
 #include "fs/vfs.h"
 
 static int show_pnp(struct seq *s, void *arg)
@@ -138,11 +139,86 @@ static int show_arp(struct seq *s, void *arg)
 	return 0;
 }
 
+/* A file about groups while it is written; count is used by igmp only. */
+struct group_list {
+	struct seq *s;
+	const struct netdev *dev;
+	unsigned count;
+};
+
+static const struct ip_addr all_hosts4 = { .b = { [10] = 0xff, 0xff, 224, 0, 0, 1 } };
+static const struct ip_addr all_hosts6 = { .b = { 0xff, 2, [15] = 1 } };
+
+static void count4(const struct ip_addr *group, unsigned users, void *arg)
+{
+	struct group_list *l = arg;
+
+	(void)users;
+	l->count += addr_is_v4(group);
+}
+
+static void line4(const struct ip_addr *group, unsigned users, void *arg)
+{
+	struct group_list *l = arg;
+
+	if (addr_is_v4(group))
+		seq_printf(l->s, "\t\t\t\t%08X %5u 0:00000000\t\t0\n", group->d[3], users);
+}
+
+static void line6(const struct ip_addr *group, unsigned users, void *arg)
+{
+	struct group_list *l = arg;
+
+	if (addr_is_v4(group))
+		return;
+	seq_printf(l->s, "%-4u %-15s ", l->dev->index, l->dev->name);
+	for (unsigned i = 0; i < sizeof(group->b); i++)
+		seq_printf(l->s, "%02x", group->b[i]);
+	seq_printf(l->s, " %5u 00000004 0\n", users);
+}
+
+/*
+ * What `netstat -g` and `ip maddr` read; the timers of reports are not shown.  Groups
+ * that come or go meanwhile may be in the count or the lines alone.
+ */
+static int show_igmp(struct seq *s, void *arg)
+{
+	(void)arg;
+	seq_printf(s, "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n");
+	for (struct netdev *d = netdev_first(); d; d = d->next) {
+		struct group_list l = { .s = s, .dev = d };
+		bool all = mcast_wants(d, &all_hosts4);
+
+		mcast_for_each(d, count4, &l);
+		seq_printf(s, "%u\t%-10s: %5u      V3\n", d->index, d->name, l.count + all);
+		if (all)
+			line4(&all_hosts4, 1, &l);
+		mcast_for_each(d, line4, &l);
+	}
+	return 0;
+}
+
+static int show_igmp6(struct seq *s, void *arg)
+{
+	(void)arg;
+	for (struct netdev *d = netdev_first(); d; d = d->next) {
+		struct group_list l = { .s = s, .dev = d };
+
+		if (mcast_wants(d, &all_hosts6) || nd_wants(d, &all_hosts6))
+			line6(&all_hosts6, 1, &l);
+		nd_for_each_group(d, line6, &l);
+		mcast_for_each(d, line6, &l);
+	}
+	return 0;
+}
+
 int if_proc_init(void)
 {
 	return proc_register("net/dev", 0444, show_dev, NULL, NULL) |
 	       proc_register("net/route", 0444, show_route, NULL, NULL) |
 	       proc_register("net/ipv6_route", 0444, show_route6, NULL, NULL) |
 	       proc_register("net/arp", 0444, show_arp, NULL, NULL) |
+	       proc_register("net/igmp", 0444, show_igmp, NULL, NULL) |
+	       proc_register("net/igmp6", 0444, show_igmp6, NULL, NULL) |
 	       proc_register("net/pnp", 0444, show_pnp, NULL, NULL);
 }

@@ -113,6 +113,17 @@ def test_static_names(run):
     assert done.out.split("front\n")[1] == "nameserver 10.0.2.3\nnameserver 10.0.2.4\n"
 
 
+def test_groups(run):
+    """The files that netstat -g and ip maddr read: what every host and every address joins."""
+    done = run("sleep 2; ifconfig eth0 add fd00::5/64; cat /proc/net/igmp; cat /proc/net/igmp6",
+               "--net", "user")
+    assert re.search(r"^2\teth0 +: +1 +V3\n\t+010000E0 +1 0:00000000\t\t0$", done.out,
+                     re.MULTILINE), done.out
+    for group in ("ff020000000000000000000000000001", "ff0200000000000000000001ff000005"):
+        assert re.search(rf"^2 +eth0 +{group} +1 0000000[0-9A-F] 0$", done.out,
+                         re.MULTILINE), done.out
+
+
 def test_ipv6(run):
     """Link-local and advertised address, with duplicate detection before."""
     done = run("sleep 3; ifconfig eth0; ping6 -c 1 fe80::2; cat /proc/net/if_inet6", "--net", "user")
