@@ -129,6 +129,16 @@ def test_panic_is_seen():
     assert not symbols.is_panic(b"[ 0.1] parameters: panic=off")
 
 
+def test_queues_of_a_tap(monkeypatch):
+    """A tap with one queue cannot have more; one made for many is opened as that."""
+    monkeypatch.setattr(machine, "multi_queue", lambda name: False)
+    assert "queues" not in machine.net_arguments(machine.Config(net="tap:tap0"))[1]
+    with pytest.raises(machine.UsageError, match="multi_queue"):
+        machine.net_arguments(machine.Config(net="tap:tap0", queues=4))
+    monkeypatch.setattr(machine, "multi_queue", lambda name: True)
+    assert "queues=2" in machine.net_arguments(machine.Config(net="tap:tap0"))[1]
+
+
 def test_network_arguments():
     args = machine.net_arguments(machine.Config(net="user,8080-80"))
     assert "hostfwd=tcp:127.0.0.1:8080-:80" in args[1]

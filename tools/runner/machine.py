@@ -118,13 +118,16 @@ def make_iso(config, module_paths, tmp):
 
 
 def multi_queue(tap):
-    """Was the device @tap made with the flag multi_queue?  Asks ip, for /sys may be another namespace's."""
+    """Was the device @tap made with the flag multi_queue?  None: there is none, or nobody knows.
+
+    Asks ip, for /sys may be another namespace's.
+    """
     try:
         done = subprocess.run(["ip", "-d", "-j", "link", "show", "dev", tap], capture_output=True,
                               check=True)
         return bool(json.loads(done.stdout)[0]["linkinfo"]["info_data"]["multi_queue"])
     except (OSError, subprocess.CalledProcessError, ValueError, LookupError):
-        return False
+        return None
 
 
 def net_arguments(config):
@@ -144,6 +147,9 @@ def net_arguments(config):
         return ["-netdev", f"user,id=n0{forwards}", "-device", device]
     kind, _, name = config.net.partition(":")
     if kind == "tap" and re.fullmatch(r"[\w.-]+", name):
+        if config.queues > 1 and multi_queue(name) is False:
+            raise UsageError(f"--queues {config.queues}: {name} has one queue; one with many is "
+                             f"made by: ip tuntap add {name} mode tap multi_queue")
         # QEMU opens one queue of a tap that was made for many only if asked for two.
         wanted = config.queues if config.queues > 1 or not multi_queue(name) else 2
         queues = f",queues={wanted}" if wanted > 1 else ""
