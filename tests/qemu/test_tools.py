@@ -144,9 +144,14 @@ def test_network_arguments():
     assert "hostfwd=tcp:127.0.0.1:8080-:80" in args[1]
     args = machine.net_arguments(machine.Config(net="tap:tap0", queues=4))
     assert "queues=4" in args[1] and "mq=on" in args[3]
-    for bad in ("cable", "user,80", "tap:a b"):
-        with pytest.raises(machine.UsageError):
+    for bad in ("cable", "user,80", "user,65536-80", "user,8080-0", "user,8080-65536",
+                "tap", "tap:", "tap:a b", "tap:sixteen_bytes_xx"):
+        with pytest.raises(machine.UsageError, match="expected, not"):
             machine.net_arguments(machine.Config(net=bad))
+    machine.net_arguments(machine.Config(net="tap:fifteen_bytes_x"))
+    for bad in (-1, 0, 257):
+        with pytest.raises(machine.UsageError, match="1 to 256 expected, not"):
+            machine.check(machine.Config(net="none", queues=bad))
 
 
 def test_added_tree(tmp_path):

@@ -33,7 +33,8 @@ def add_run_options(parser):
         help="more properties of the device, in QEMU's words: mrg_rxbuf=off,host_mtu=9000")
     add("--qmp", default="", metavar="PATH",
         help="QEMU's own socket, for tests: set_link nic0, announce-self")
-    add("--queues", type=int, default=1, metavar="N", help="queue pairs of the network device (1)")
+    add("--queues", type=int, default=1, metavar="N",
+        help="queue pairs of the network device, up to 256 (1)")
     add("--append", action="append", default=[], metavar="'k=v ...'", help="kernel parameters")
     add("--add", action="append", default=[], metavar="FILE[:PATH]",
         help="bring a file (or folder) into the guest; default path /usr/bin/NAME for programs,"

@@ -17,6 +17,8 @@ QEMU = "qemu-system-x86_64"
 OVMF = (("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"),
         ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"))
 LARGEST_TEXT = 65535  # bytes of --exec that the kernel keeps
+IFNAME_MAX = 15  # bytes in the name of a network device of the host
+TAP_QUEUES_MAX = 256  # of one tap of the host
 
 
 @dataclasses.dataclass
@@ -142,11 +144,16 @@ def net_arguments(config):
             match = re.fullmatch(r"(\d+)-(\d+)", pair)
             if not match:
                 raise UsageError(f"--net user: HOSTPORT-GUESTPORT expected, not {pair!r}")
+            if int(match[1]) > 65535 or not 1 <= int(match[2]) <= 65535:
+                raise UsageError(f"--net user: ports up to 65535 expected, not {pair!r}")
             forwards += f",hostfwd=tcp:127.0.0.1:{match[1]}-:{match[2]}"
             forwards += f",hostfwd=udp:127.0.0.1:{match[1]}-:{match[2]}"
         return ["-netdev", f"user,id=n0{forwards}", "-device", device]
     kind, _, name = config.net.partition(":")
     if kind == "tap" and re.fullmatch(r"[\w.-]+", name):
+        if len(os.fsencode(name)) > IFNAME_MAX:  # QEMU would cut it, and open the tap of another
+            raise UsageError(f"--net tap: a name of at most {IFNAME_MAX} bytes expected,"
+                             f" not {name!r}")
         if config.queues > 1 and multi_queue(name) is False:
             raise UsageError(f"--queues {config.queues}: {name} has one queue; one with many is "
                              f"made by: ip tuntap add {name} mode tap multi_queue")
@@ -183,8 +190,8 @@ def check(config):
         raise UsageError(f"--smp: a number or QEMU's topology expected, not {config.smp!r}")
     if not re.fullmatch(r"\d+[KMGkmg]?", config.mem):
         raise UsageError(f"--mem: a size such as 512M expected, not {config.mem!r}")
-    if config.queues < 1:
-        raise UsageError("--queues: at least 1")
+    if not 1 <= config.queues <= TAP_QUEUES_MAX:
+        raise UsageError(f"--queues: 1 to {TAP_QUEUES_MAX} expected, not {config.queues}")
     if config.device and not re.fullmatch(r"\w+=[\w:.-]+(,\w+=[\w:.-]+)*", config.device):
         raise UsageError(f"--net-device: KEY=VALUE,... expected, not {config.device!r}")
     if "," in config.qmp:
