@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/net/snmp: the counters of RFC 4293, 4022 and 4113 that this stack has, both
+ * /proc/net/{snmp,netstat}: the counters of RFC 4293, 4022 and 4113 that this stack has, both
  * families together, in Linux's format: a line of names, a line of values.
  */
 #include "net/sock_proc.h"
@@ -68,7 +68,29 @@ static int show_snmp(struct seq *s, void *arg)
 	return 0;
 }
 
+/* Those of Linux's further counters that mean the same here. */
+static int show_netstat(struct seq *s, void *arg)
+{
+	static const struct row tcp[] = {
+		{ "SyncookiesSent", NS_tcp_cookies_sent },
+		{ "SyncookiesRecv", NS_tcp_cookies_good },
+		{ "SyncookiesFailed", NS_tcp_cookies_bad },
+		{ "ListenOverflows", NS_tcp_listen_overflows },
+		{ "PAWSEstab", NS_tcp_paws },
+		{ "TCPTimeouts", NS_tcp_timeouts },
+		{ "TCPFastRetrans", NS_tcp_fast_retransmits },
+		{ "TCPLossProbes", NS_tcp_tail_probes },
+		{ "TCPOFOQueue", NS_tcp_ofo },
+		{ "TCPChallengeACK", NS_tcp_challenge_acks },
+	};
+
+	(void)arg;
+	show_group(s, "TcpExt", tcp, ARRAY_SIZE(tcp), "", "");
+	return 0;
+}
+
 int snmp_proc_init(void)
 {
-	return proc_register("net/snmp", 0444, show_snmp, NULL, NULL);
+	return proc_register("net/snmp", 0444, show_snmp, NULL, NULL) |
+	       proc_register("net/netstat", 0444, show_netstat, NULL, NULL);
 }

@@ -124,6 +124,14 @@ def test_groups(run):
                          re.MULTILINE), done.out
 
 
+def test_more_counters(run):
+    """/proc/net/netstat: a line of names, a line of values."""
+    done = run("cat /proc/net/netstat")
+    names, values = [line.split() for line in done.out.splitlines() if line.startswith("TcpExt:")]
+    assert len(names) == len(values) and all(v.isdigit() for v in values[1:])
+    assert {"ListenOverflows", "SyncookiesSent", "TCPTimeouts"} < set(names)
+
+
 def test_ipv6(run):
     """Link-local and advertised address, with duplicate detection before."""
     done = run("sleep 3; ifconfig eth0; ping6 -c 1 fe80::2; cat /proc/net/if_inet6", "--net", "user")
