@@ -156,6 +156,13 @@ static inline uint64_t sock_mem_used(const struct sock_mem *m)
 }
 /* Accept: move the whole charge to @o; forced. */
 void sock_mem_move(struct sock_mem *m, struct owner *o);
+/* Whole pages of credit, which sock_mem_trim() would give back? */
+static inline bool sock_mem_spare(const struct sock_mem *m)
+{
+	return m->credit >= (int64_t)PAGE_SIZE && m->owner;
+}
+/* For a socket on which little happens: keeps no page that its bytes do not use. */
+void sock_mem_trim(struct sock_mem *m);
 void sock_mem_destroy(struct sock_mem *m); /* gives everything back; nothing may be in use */
 /* Is the owner's group (or an ancestor) near its limit: shrink windows. */
 static inline bool sock_mem_pressure(const struct sock_mem *m)

@@ -9,6 +9,9 @@
  * many pages that may be is accounting's to say (memcg_sock_credit()); near a limit
  * it is none, so credit keeps nobody from memory.
  *
+ * A TCP connection that has bytes queued and on which little happens keeps less than
+ * a page of it after a second (TCP_TRIM).
+ *
  * Locks: the socket's own protects its sock_mem.
  */
 #include "mm/memcg.h"
@@ -90,6 +93,18 @@ void sock_mem_give_back(struct sock_mem *m)
 		sock_mem_reduce_allocated(m, (unsigned)pages);
 	}
 	set_threshold(m, keep);
+}
+
+void sock_mem_trim(struct sock_mem *m)
+{
+	int64_t pages = m->credit >> PAGE_SHIFT;
+
+	if (!sock_mem_spare(m))
+		return;
+	m->charged -= pages << PAGE_SHIFT;
+	m->credit -= pages << PAGE_SHIFT;
+	set_threshold(m, 0);
+	sock_mem_reduce_allocated(m, (unsigned)pages);
 }
 
 void sock_mem_move(struct sock_mem *m, struct owner *o)

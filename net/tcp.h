@@ -67,6 +67,7 @@ enum tcp_state {
 #define TCP_TIMEWAIT  (60 * NSEC_PER_SEC)
 #define TCP_FIN2_TIME (60 * NSEC_PER_SEC)
 #define TCP_CHALLENGE_GAP (500 * NSEC_PER_MSEC) /* per connection: RFC 5961 section 7 */
+#define TCP_TRIM      NSEC_PER_SEC /* so long a quiet connection may keep credit for its bytes */
 #define TCP_RETRIES   15u /* R2: about 15 minutes */
 #define TCP_SYN_RETRIES 7u   /* 255 s: at least 3 minutes (MUST-23) */
 #define TCP_SYNACK_RETRIES 5u
@@ -249,7 +250,7 @@ struct tcp_sock {
 	struct net_node icmp_node;
 	_Atomic bool icmp_queued;   /* whoever sets it may write icmp and push the node */
 	struct tcp_icmp icmp;
-	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at, reo_at, pto_at;
+	uint64_t rto_at, probe_at, delack_at, keep_at, cork_at, close_at, reo_at, pto_at, trim_at;
 
 	/* Options, and what outlives a connection. [o] */
 	const struct tcp_cc_ops *cc;

@@ -47,6 +47,9 @@ void tcp_timer_update(struct tcp_sock *tp)
 {
 	uint64_t next = earliest(tp->rto_at, tp->delack_at);
 
+	if (unlikely(!tp->trim_at && sock_mem_spare(&tp->sk.mem)))
+		tp->trim_at = clock_ns() + TCP_TRIM;
+	next = earliest(next, tp->trim_at);
 	next = earliest(next, tp->probe_at);
 	next = earliest(next, tp->keep_at);
 	next = earliest(next, tp->cork_at);
@@ -77,7 +80,9 @@ void tcp_timer_stop(struct tcp_sock *tp)
 	tp->close_at = 0;
 	tp->pto_at = 0;
 	tp->reo_at = 0;
+	tp->trim_at = 0;
 	tp->timer_at = 0;
+	sock_mem_trim(&tp->sk.mem);
 	if (timer_cancel(&tp->timer))
 		tcp_put(tp); /* the caller has its own */
 }
@@ -214,6 +219,10 @@ void tcp_timer_event(struct tcp_sock *tp)
 	tp->timer_at = 0;
 	if (tcp_in(tp, TCPF(TCP_CLOSE)))
 		return;
+	if (due(tp->trim_at, now)) {
+		tp->trim_at = 0; /* set again by what happens next */
+		sock_mem_trim(&tp->sk.mem);
+	}
 	if (due(tp->close_at, now)) { /* orphan in FIN_WAIT_2, or lingering too long */
 		tcp_done(tp);
 		return;

@@ -26,10 +26,15 @@ GROWTH = 8 * 1024                                          # and afterwards: sla
 
 KEPT = 128                                                 # connections in TIME_WAIT, at most
 
-GUEST = f"echo {KEPT} > /proc/sys/tally/net/tcp/timewait_max; nc -ll -p 13 -e cat & stopped=$!; " \
-        "nc -ll -p 7 -e cat & nc -ll -p 9 -e true & nc -ll -p 11 -e cat /proc/meminfo & netserver; " \
+# What is attacked runs in a group with a limit, the honest client's server does not.  When all is over the group's
+# processes end; connections whose peer is silent still try to say so for a while, and keep little for it.
+GUEST = f"echo {KEPT} > /proc/sys/tally/net/tcp/timewait_max; g=/sys/fs/cgroup/srv; mkdir $g; echo 32M > $g/memory.max; " \
+        "sh -c 'echo 0 > /sys/fs/cgroup/srv/cgroup.procs; nc -ll -p 7 -e cat & nc -ll -p 9 -e true & " \
+        "exec nc -ll -p 13 -e cat' & stopped=$!; nc -ll -p 11 -e cat /proc/meminfo & netserver; " \
         "sleep 1; kill -STOP $stopped; " + UNTIL_TOLD + \
-        "sleep 1; cat /proc/tally/net /proc/net/sockstat; dmesg | wc -c; " \
+        "sleep 1; cat /proc/tally/net /proc/net/sockstat; grep oom_kill $g/memory.events; kill -9 $(cat $g/cgroup.procs); " \
+        "n=0; until [ $(cat $g/memory.current.exact) -lt $((512 * 1024)) ] || [ $n -gt 50 ]; do sleep 0.1; n=$((n + 1)); done; " \
+        "echo srv_left $(cat $g/memory.current.exact); dmesg | wc -c; " \
         "dmesg | grep -E 'WARN|BUG:|panic:|also used|in use by' ; true"
 
 
@@ -44,7 +49,9 @@ def attack(*names):
         assert r["sent"] > 100 and r["attacked"] > 0 and r.get("ratio", KEEPS) >= KEEPS, r
         assert r.get("memory_kib", 0) < MOST and r.get("left_kib", 0) < GROWTH, r
     assert not re.search("WARN|BUG:|panic:", lines), lines
-    return counters(lines), lines
+    c = counters(lines)
+    assert c["srv_left"] < 512 * 1024 and c["oom_kill"] == 0, lines
+    return c, lines
 
 
 def test_internet_layer():
