@@ -47,9 +47,13 @@ static void collect(void)
 			continue;
 		if (p->tcp.tcp_flags & TH_RST)
 			continue;
-		if ((p->tcp.tcp_flags & TH_SYN) && !conn && !written) { /* the connection may begin anew */
+		if ((p->tcp.tcp_flags & TH_SYN) && !conn && p->tcp.seq != our_isn) {
+			/* Another connection: the one before is closed, and its places in the stream with it. */
 			our_isn = p->tcp.seq;
 			seen_end = our_isn;
+			if (written || read_pos)
+				read_pos = UINT64_MAX;
+			written = 0;
 		}
 		peer.tsecr = p->tcp.opts & TCP_OPT_TS ? p->tcp.tsval : peer.tsecr;
 		MUST(p->len <= sizeof(buf));
