@@ -132,7 +132,11 @@ long sys_eventfd(unsigned init)
 	return sys_eventfd2(init, 0);
 }
 
-/* timerfd: expirations are counted when somebody looks; the timer only wakes. */
+/*
+ * timerfd: expirations are counted when somebody looks; the timer only wakes.  While some
+ * wait to be read it is not armed, so that an interval of a nanosecond costs nobody but its
+ * reader anything.
+ */
 struct timerfd {
 	struct timer timer;
 	struct spinlock lock;
@@ -145,8 +149,8 @@ struct timerfd {
 
 struct itimerspec64 { struct timespec64 interval, value; };
 
-/* Counts what has expired by now and arms the timer for the next; lock held. */
-static void timerfd_update(struct timerfd *t)
+/* Counts what has expired by now; lock held. */
+static void timerfd_count(struct timerfd *t)
 {
 	uint64_t now = clock_ns();
 
@@ -156,7 +160,6 @@ static void timerfd_update(struct timerfd *t)
 		if (t->interval) {
 			n += (now - t->next) / t->interval;
 			t->next += n * t->interval;
-			timer_set(&t->timer, t->next);
 		} else {
 			t->next = 0;
 		}
@@ -170,7 +173,9 @@ static void timerfd_fire(struct timer *tm)
 	struct timerfd *t = container_of(tm, struct timerfd, timer);
 
 	spin_lock(&t->lock);
-	timerfd_update(t);
+	timerfd_count(t);
+	if (unlikely(!t->expired && t->next)) /* set anew while this call began */
+		timer_set(&t->timer, t->next);
 	spin_unlock(&t->lock);
 	wake_up_poll(&t->wait, EPOLLIN);
 }
@@ -184,8 +189,10 @@ static ssize_t timerfd_read(struct file *f, struct iov_iter *to, loff_t *pos)
 		return -EINVAL;
 	for (;;) {
 		spin_lock(&t->lock);
-		timerfd_update(t);
+		timerfd_count(t);
 		v = t->expired;
+		if (v && t->next)
+			timer_set(&t->timer, t->next);
 		t->expired = 0;
 		atomic_store_explicit(&t->ready, false, memory_order_relaxed);
 		spin_unlock(&t->lock);
@@ -264,7 +271,7 @@ static void timerfd_state(struct timerfd *t, struct itimerspec64 *out)
 {
 	uint64_t now = clock_ns();
 
-	timerfd_update(t);
+	timerfd_count(t);
 	out->interval = from_ns(t->interval);
 	out->value = from_ns(t->next > now ? t->next - now : 0);
 }

@@ -58,6 +58,9 @@ static void stop_timer(struct timer *t)
 	timer_cancel_sync(t);
 }
 
+/* Between two signals of one timer: less would keep the CPU's timer thread busy for nothing. */
+#define LEAST_GAP (50 * NSEC_PER_USEC)
+
 /* The next time after @now that is a whole number of intervals behind @due. */
 static uint64_t next_due(uint64_t due, uint64_t interval, uint64_t now, uint64_t *missed)
 {
@@ -75,7 +78,7 @@ static void itimer_fire(struct timer *t)
 	if (interval) {
 		uint64_t now = clock_ns();
 
-		timer_set(t, now + interval);
+		timer_set(t, now + max(interval, LEAST_GAP));
 	}
 	signal_process(it->process, SIGALRM);
 }
@@ -223,7 +226,8 @@ static void posix_fire(struct timer *t)
 		uint64_t now = clock_ns();
 
 		pt->value = next_due(pt->value, pt->interval, now, &missed);
-		timer_set(t, pt->value);
+		/* What is due before is an overrun. */
+		timer_set(t, max(pt->value, now + LEAST_GAP));
 	}
 	atomic_store_explicit(&pt->overrun, (int)min(missed, (uint64_t)INT_MAX),
 			      memory_order_relaxed);

@@ -313,6 +313,18 @@ static void event_files(void)
 		R(epoll_wait(ep, o, 4, 1000));
 		R(read(t, &v, 8));
 		R(v);
+		/* An interval that nobody could keep up with: all are counted, and it can be stopped. */
+		its = (struct itimerspec){{0, 1}, {0, 1}};
+		R(timerfd_settime(t, 0, &its, NULL));
+		for (int i = 0; i < 3; i++) {
+			usleep(20000);
+			R(read(t, &v, 8));
+			R(v >= 20000000 && v < 60000000000);
+			R(epoll_wait(ep, o, 4, 1000));
+		}
+		its.it_value.tv_nsec = 0;
+		R(timerfd_settime(t, 0, &its, NULL));
+		R(epoll_wait(ep, o, 4, 0));
 		close(t);
 		R(epoll_wait(ep, o, 4, 0));
 		close(e);
