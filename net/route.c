@@ -292,6 +292,11 @@ static bool renewed(struct route_table *t, const struct route_entry *add, uint64
 	return false;
 }
 
+static unsigned nr_routes(const struct route_table *t)
+{
+	return t ? t->nr : 0;
+}
+
 /*
  * Publishes a copy without the entries for which @drop says so, and with @add
  * (NULL: none), unless that changes nothing.  Return: entries dropped, or -ENOMEM, -ENOBUFS.
@@ -310,7 +315,7 @@ static int change_routes(bool (*drop)(const struct route_entry *r, const void *a
 		spin_unlock(&route_lock);
 		return 1;
 	}
-	for (unsigned i = 0; old && i < old->nr; i++) {
+	for (unsigned i = 0; i < nr_routes(old); i++) {
 		if (drop(&old->e[i], arg)) {
 			dropped++;
 		} else if (!expired(&old->e[i], now)) {
@@ -327,13 +332,16 @@ static int change_routes(bool (*drop)(const struct route_entry *r, const void *a
 		return -ENOBUFS;
 	}
 	/* An advertisement comes while packets are processed, where nobody sleeps. */
-	new = kmalloc(sizeof(*new) + (keep + 1) * sizeof(new->e[0]), GFP_ATOMIC);
-	if (!new) {
-		spin_unlock(&route_lock);
-		return -ENOMEM;
+	new = NULL; /* no route, no table */
+	if (keep || add) {
+		new = kmalloc(sizeof(*new) + (keep + 1) * sizeof(new->e[0]), GFP_ATOMIC);
+		if (!new) {
+			spin_unlock(&route_lock);
+			return -ENOMEM;
+		}
+		new->nr = 0;
 	}
-	new->nr = 0;
-	for (unsigned i = 0; old && i < old->nr; i++) {
+	for (unsigned i = 0; new && i < nr_routes(old); i++) {
 		if (!drop(&old->e[i], arg) && !expired(&old->e[i], now))
 			new->e[new->nr++] = old->e[i];
 	}

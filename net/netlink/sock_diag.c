@@ -203,11 +203,12 @@ static struct sock_place place_of(const struct nl_dump *d, uint64_t first)
 				    .entry = (unsigned)d->at2 };
 }
 
-static bool keep_place(struct nl_dump *d, uint64_t first, const struct sock_place *p)
+/* Also at the end (@done): if no room is left to say so, the next call must find nothing. */
+static bool keep_place(struct nl_dump *d, uint64_t first, const struct sock_place *p, bool done)
 {
 	d->at = p->bucket + first;
 	d->at2 = p->entry;
-	return false;
+	return done;
 }
 
 #define CONNECTIONS (1ull << 32) /* at: from there on connections, before it listeners */
@@ -217,24 +218,26 @@ static bool tcp_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
 	struct sock_place place = place_of(d, 0);
+	bool done;
 
 	if (d->at < CONNECTIONS) {
 		if (!listen_walk(&place, one_listener, &l))
-			return keep_place(d, 0, &place);
+			return keep_place(d, 0, &place, false);
 		d->at = CONNECTIONS;
 		d->at2 = 0;
 	}
 	place = place_of(d, CONNECTIONS);
-	return ep_walk(&place, one_connection, &l) || keep_place(d, CONNECTIONS, &place);
+	done = ep_walk(&place, one_connection, &l);
+	return keep_place(d, CONNECTIONS, &place, done);
 }
 
 static bool udp_step(struct nl_dump *d, struct nl_buf *b)
 {
 	struct list l = { .req = (const void *)d->args, .d = d, .b = b };
-
 	struct sock_place place = place_of(d, 0);
+	bool done = udp_walk(&place, one_dgram, &l);
 
-	return udp_walk(&place, one_dgram, &l) || keep_place(d, 0, &place);
+	return keep_place(d, 0, &place, done);
 }
 
 static bool raw_step(struct nl_dump *d, struct nl_buf *b)

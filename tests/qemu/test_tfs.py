@@ -67,7 +67,7 @@ dd if=/dev/urandom of=x bs=1M count=8 2>/dev/null
 before=$(kb Cached); echo 3 >/proc/sys/vm/drop_caches
 [ $(kb Cached) -lt $((before - 7000)) ] && echo dropped
 sum=$(md5sum <x); echo 3 >/proc/sys/vm/drop_caches
-up() { cut -d' ' -f1 /proc/uptime | tr -d .; }
+up() { cut -d' ' -f1 /proc/uptime | tr -d . | sed 's/^0*//'; }
 echo 8 >/proc/sys/tally/ramdisk/mbps; start=$(up)
 [ "$(md5sum <x)" = "$sum" ] && echo same
 echo $(($(up) - start)); echo 0 >/proc/sys/tally/ramdisk/mbps
