@@ -372,7 +372,8 @@ static int fill_user(void *arg, const char *name, size_t len, uint64_t ino, unsi
 	else
 		tmp[sizeof(*h)] = (char)dtype;
 	memcpy(tmp + head, name, len);
-	if (copy_to_user(c->buf + c->done, tmp, reclen)) {
+	/* A number, not a pointer: what the caller named may be anything, NULL as well. */
+	if (copy_to_user((char __user *)((uintptr_t)c->buf + c->done), tmp, reclen)) {
 		c->err = -EFAULT;
 		return 1;
 	}
