@@ -212,7 +212,8 @@ def look_at_usage(run, seed):
     *rounds, end = done.out.split("quiet\n")
     assert "never still" not in done.out
     seen = [check_quiet(r.strip().split("\n")) for r in rounds]
-    assert len(seen) == 4, done.out + done.err
+    if len(seen) < 4:
+        raise ShellFell(done.out + done.err)
     for kind in ("anon", "file", "kernel", "sock", "file_mapped", "pgsteal"):
         assert any(g["top"][kind] for g in seen), kind
     lines = end.strip().split("\n")
@@ -220,16 +221,24 @@ def look_at_usage(run, seed):
     assert [line.split()[1] for line in lines[1:-1]] == ["0"] * 5, lines
 
 
+class ShellFell(Exception):
+    """The shell that makes the snapshots met an allocation that fails: that run says nothing."""
+
+
 def test_usage_is_what_pages_and_sockets_say(run):
-    """A snapshot is several reads, and the shell that makes them may fall to an allocation that fails: one run of three
-    must go to its end, exact each time."""
-    for _ in range(2):
+    """A snapshot is several reads: on a busy host something may move between them, so one run of two must be exact."""
+    wrong, fell = 0, 0
+    while True:
         try:
             look_at_usage(run, 1)
             return
-        except AssertionError as wrong:
-            print(wrong)
-    look_at_usage(run, 1)
+        except AssertionError as what:
+            print(what)
+            wrong += 1
+            assert wrong < 2, what
+        except ShellFell as what:
+            fell += 1
+            assert fell < 3, what
 
 
 def test_no_allocation_is_certain(run):
